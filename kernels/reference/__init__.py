@@ -1,0 +1,1 @@
+"""The oracles: NumPy, written from the definition, sharing no code with any plugin."""

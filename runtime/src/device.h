@@ -1,0 +1,72 @@
+// One device of a plugin: its properties, memory, copies, streams and kernels.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dougong/dg_device.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugin.h"
+#include "ref.h"
+
+namespace dougong {
+
+class Allocator;
+class Stream;
+
+class Device {
+ public:
+  Device(Plugin &plugin, int32_t index);
+  ~Device();
+
+  Plugin &plugin() const { return plugin_; }
+  int32_t index() const { return index_; }
+  const std::string &name() const { return name_; }  // "acme:0"
+  dg_device_t *handle() const { return handle_; }
+  const dg_device_api_t &api() const { return plugin_.api(); }
+  const dg_device_properties_t &properties() const { return properties_; }  // strings never null, defaults filled in
+  Allocator &allocator() const { return *allocator_; }
+
+  bool synchronous() const { return api().stream_create == nullptr; }
+  bool host_accessible() const { return properties_.capabilities & DG_DEVICE_HOST_ACCESSIBLE; }
+  bool has(uint64_t capability) const { return properties_.capabilities & capability; }
+  bool supports_dtype(dg_dtype_t dtype) const;
+
+  // Validated on opening: entries whose struct_size, op or launch is missing are refused with the plugin.
+  const std::vector<const dg_kernel_t *> &kernels() const { return kernels_; }
+
+  // The stream that this thread works on: the default stream unless set_current_stream was called.
+  Stream &current_stream();
+  void set_current_stream(Stream &stream);
+  Stream &default_stream() { return *default_stream_; }
+  Ref<Stream> create_stream(int32_t priority);
+
+  // Copies, queued on the stream, with the stated defaults where the plugin has no slot. A size of zero does nothing.
+  // From pageable memory the source may be reused on return; into pageable memory the data is there on return.
+  void copy_from_host(void *handle, uint64_t offset, const void *source, uint64_t size, Stream &stream);
+  void copy_to_host(void *destination, const void *handle, uint64_t offset, uint64_t size, Stream &stream);
+  void copy(void *destination, uint64_t destination_offset, const void *source, uint64_t source_offset, uint64_t size,
+            Stream &stream);
+  void fill(void *handle, uint64_t offset, const void *pattern, size_t pattern_size, uint64_t count, Stream &stream);
+  // Between two devices, of one plugin or of two. Ordered after all work on the source's current stream; the
+  // destination's stream is ordered after the copy.
+  static void copy_between(Device &destination_device, void *destination, uint64_t destination_offset,
+                           Device &source_device, const void *source, uint64_t source_offset, uint64_t size);
+
+  // Waits for everything, and throws the first failure.
+  void synchronize();
+
+ private:
+  Plugin &plugin_;
+  int32_t index_;
+  std::string name_;
+  dg_device_t *handle_ = nullptr;
+  dg_device_properties_t properties_{};
+  std::vector<const dg_kernel_t *> kernels_;
+  std::unique_ptr<Allocator> allocator_;
+  Ref<Stream> default_stream_;
+};
+
+}  // namespace dougong

@@ -1,0 +1,64 @@
+// Intrusive reference counting: objects that C++ and Python share carry their own atomic count.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace dougong {
+
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted &) = delete;
+  RefCounted &operator=(const RefCounted &) = delete;
+
+  void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
+  void release() const {
+    if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+  int64_t use_count() const { return count_.load(std::memory_order_acquire); }
+
+ protected:
+  virtual ~RefCounted() = default;
+
+ private:
+  mutable std::atomic<int64_t> count_{0};
+};
+
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(std::nullptr_t) {}
+  explicit Ref(T *object) : object_(object) {
+    if (object_) object_->retain();
+  }
+  Ref(const Ref &other) : Ref(other.object_) {}
+  Ref(Ref &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref &operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_) object_->release();
+  }
+
+  T *get() const { return object_; }
+  T *operator->() const { return object_; }
+  T &operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  bool operator==(const Ref &other) const { return object_ == other.object_; }
+  bool operator!=(const Ref &other) const { return object_ != other.object_; }
+
+ private:
+  T *object_ = nullptr;
+};
+
+template <class T, class... Args>
+Ref<T> make_ref(Args &&...args) {
+  return Ref<T>(new T(std::forward<Args>(args)...));
+}
+
+}  // namespace dougong
