@@ -75,7 +75,7 @@ class Case:
 
 
 def load_cases(levels: Iterable[str] = (), globs: Iterable[str] = (), seed: int = 0) -> list[Case]:
-    """The cases of these levels whose id matches one of the globs, in the order of the ladder. Nothing given means all."""
+    """The cases of these levels whose id matches one of the globs, in the ladder's order. Nothing given means all."""
     levels, globs = tuple(levels) or LEVELS, tuple(globs)
     found: list[Case] = []
     for level in LEVELS:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import importlib.util
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 from cffi import FFI
 
@@ -35,6 +39,18 @@ def kernels_folder() -> Path:
 
 def op_names() -> set[str]:
     return {path.stem for path in (kernels_folder() / "ops").glob("*.yaml")}
+
+
+@functools.cache
+def definitions() -> ModuleType:
+    """The module that reads the op files: dougong_kernels.definitions."""
+    name, folder = "dougong_kernels", kernels_folder()
+    if name not in sys.modules:
+        places = [str(folder)]
+        spec = importlib.util.spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=places)
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return importlib.import_module(f"{name}.definitions")
 
 
 @functools.cache
@@ -79,7 +95,7 @@ def _text() -> str:
 
 
 def _without_directives(lines: list[str]) -> list[str]:
-    """What a C compiler on a POSIX system keeps, macros left alone: C++ and Windows branches go, include guards hold."""
+    """What a C compiler on a POSIX system keeps, macros left alone: C++ and Windows branches go."""
     kept, branches = [], []
     for line in lines:
         if re.match(r"#\s*if", line):

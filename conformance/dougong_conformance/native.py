@@ -164,7 +164,11 @@ def abi_version() -> int:
 
 
 class Device:
-    """An open device: the context of every slot below."""
+    """An open device: the context of every slot below.
+
+    A copy or fill with ``stream=None`` is queued on the device's own stream (null on a synchronous device) and waited
+    for; one with a stream is queued there and not waited for.
+    """
 
     def __init__(self, plugin: Plugin, index: int = 0) -> None:
         self.plugin = plugin
@@ -173,8 +177,11 @@ class Device:
         slot = plugin._required(plugin.api.device_create, "dg_device_api_t.device_create")
         plugin.check("device_create", slot(plugin.context, index, out))
         self.handle = out[0]
+        self._own_stream: Stream | None = None
 
     def close(self) -> None:
+        if self._own_stream:
+            self._own_stream.close()
         if self.handle != NULL:
             self.plugin.api.device_destroy(self.handle)
         self.handle = NULL
@@ -206,15 +213,25 @@ class Device:
     def dtypes(self) -> tuple[str, ...] | None:
         """The names of the element types that the device declares; None where it declares all."""
         listed = self.properties().dtypes
-        return None if listed == NULL else tuple(dtype_name(code) or hex(code) for code in _until_none(listed))
+        return None if listed == NULL else tuple(dtype_name(code) or hex(code) for code in until_none(listed))
 
-    def synchronize(self, streams: Any = ()) -> None:
-        """Waits for all work: of the device where the slot is there, else of each of these streams."""
-        if self.has("device_synchronize"):
-            self.call("device_synchronize")
-        else:
-            for stream in streams:
-                stream.synchronize()
+    @property
+    def synchronous(self) -> bool:
+        return not self.has("stream_create")
+
+    @property
+    def own_stream(self) -> Stream | None:
+        """Where work goes that names no stream; None on a synchronous device."""
+        if self._own_stream is None and not self.synchronous:
+            self._own_stream = Stream(self)
+        return self._own_stream
+
+    def queue(self, slot: str, *arguments: Any, stream: Stream | None) -> None:
+        """Calls a slot whose last argument is the stream; waits if no stream was named."""
+        chosen = stream or self.own_stream
+        self.call(slot, *arguments, stream_handle(chosen))
+        if stream is None and chosen is not None:
+            chosen.synchronize()
 
     # -- memory ----------------------------------------------------------------------------------------------------
 
@@ -235,24 +252,24 @@ class Device:
         return free[0], total[0]
 
     def upload(self, handle: Any, offset: int, data: Any, stream: Stream | None = None) -> None:
-        """Copies host bytes in, and waits for nothing."""
+        """Copies host bytes in."""
         source = ffi.from_buffer(data)
         if len(source):
-            self.call("copy_host_to_device", handle, offset, source, len(source), stream_handle(stream))
+            self.queue("copy_host_to_device", handle, offset, source, len(source), stream=stream)
 
     def download(self, handle: Any, offset: int, size: int, stream: Stream | None = None) -> bytes:
         """Copies bytes out to pageable memory: they are there when the call has returned."""
         target = bytearray(size)
         if size:
             pointer = ffi.from_buffer(target, require_writable=True)
-            self.call("copy_device_to_host", pointer, handle, offset, size, stream_handle(stream))
+            self.queue("copy_device_to_host", pointer, handle, offset, size, stream=stream)
         return bytes(target)
 
     def copy(self, to: Any, to_offset: int, source: Any, source_offset: int, size: int, stream: Stream | None = None):
-        self.call("copy_device_to_device", to, to_offset, source, source_offset, size, stream_handle(stream))
+        self.queue("copy_device_to_device", to, to_offset, source, source_offset, size, stream=stream)
 
     def fill(self, to: Any, offset: int, pattern: bytes, count: int, stream: Stream | None = None) -> None:
-        self.call("memory_fill", to, offset, ffi.from_buffer(pattern), len(pattern), count, stream_handle(stream))
+        self.queue("memory_fill", to, offset, ffi.from_buffer(pattern), len(pattern), count, stream=stream)
 
     # -- objects ---------------------------------------------------------------------------------------------------
 
@@ -279,14 +296,15 @@ class Kernel:
     def types(self, variable: int) -> tuple[int, ...] | None:
         """The dtype codes accepted for a type variable; None where the kernel takes all that the op allows."""
         listed = self.raw.types[variable]
-        return None if listed == NULL else tuple(_until_none(listed))
+        return None if listed == NULL else tuple(until_none(listed))
 
     def has(self, flag: str) -> bool:
         """``flag`` is STRIDED, IN_PLACE or DETERMINISTIC."""
         return bool(self.flags & getattr(C, f"DG_KERNEL_{flag}"))
 
 
-def _until_none(listed: Any, limit: int = 64) -> Iterator[int]:
+def until_none(listed: Any, limit: int = 64) -> Iterator[int]:
+    """The dtype codes of a list that DG_DTYPE_NONE ends."""
     for i in range(limit):
         if listed[i] == C.DG_DTYPE_NONE:
             return
