@@ -13,6 +13,9 @@ from typing import Callable
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "kernels"))
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import cplusplus  # noqa: E402 - found by the path set above
 from definitions import Attribute, Op, load_all  # noqa: E402 - found by the path set above
 
 OUTPUTS: dict[str, Callable[[list[Op]], str]] = {}
@@ -96,6 +99,52 @@ def signature(op: Op) -> str:
     outputs = [f"{o.name}: {o.dtype}" + (f" = {o.alias}" if o.alias else "") for o in op.outputs]
     return f"{op.name}({', '.join(inputs + attributes)}) -> {', '.join(outputs)}"
 
+
+# ---- the runtime's table ----------------------------------------------------------------------------------------
+
+
+@output("runtime/src/generated/ops.h")
+def runtime_header(ops: list[Op]) -> str:
+    ids = ", ".join(op.name + "_" if op.name in CXX_KEYWORDS else op.name for op in ops)
+    return f"""// {NOTE}
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../dispatch.h"
+
+namespace dougong {{
+
+enum class OpId : uint16_t {{ {ids} }};
+
+// One typed function an op. A number among the inputs is weak. Ops without inputs are told the device.
+namespace ops {{
+
+{cplusplus.functions(ops)}
+
+}}  // namespace ops
+}}  // namespace dougong
+"""
+
+
+@output("runtime/src/generated/op_table.cc")
+def runtime_table(ops: list[Op]) -> str:
+    return f"""// {NOTE}
+// SPDX-License-Identifier: Apache-2.0
+#include "../gradients.h"
+#include "../shape_rules.h"
+#include "ops.h"
+
+namespace dougong {{
+namespace ops {{
+
+{cplusplus.table(ops)}
+const int op_count = {len(ops)};
+
+}}  // namespace dougong
+"""
+
+
+CXX_KEYWORDS = {"and", "or", "not", "xor", "float", "int", "double"}
 
 # ---- the command -----------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 
 #include <dougong/dg_device.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,6 +58,9 @@ class Device {
 
   // Waits for everything, and throws the first failure.
   void synchronize();
+
+  // The dispatcher's own table of the kernels; it lives as long as the device.
+  std::atomic<const void *> kernel_index{nullptr};
 
  private:
   Plugin &plugin_;

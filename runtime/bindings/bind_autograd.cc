@@ -1,0 +1,94 @@
+// Autograd for Python: backward, modes, hooks, and functions with a gradient of their own.
+// SPDX-License-Identifier: Apache-2.0
+#include "py_common.h"
+
+#include <pybind11/stl.h>
+
+#include "../src/autograd.h"
+
+namespace py = pybind11;
+
+namespace dougong {
+
+namespace {
+
+// A Python object that C++ may drop from any thread.
+std::shared_ptr<py::object> shared(py::object object) {
+  return {new py::object(std::move(object)), [](py::object *held) {
+            if (!Py_IsInitialized()) return;
+            py::gil_scoped_acquire lock;
+            delete held;
+          }};
+}
+
+Hook python_hook(py::object function) {
+  auto held = shared(std::move(function));
+  return [held](const Tensor &gradient) {
+    py::gil_scoped_acquire lock;
+    return py::cast<Tensor>((*held)(gradient));
+  };
+}
+
+void register_hook(const Tensor &tensor, py::object function) {
+  if (!tensor.requires_grad()) fail(DG_STATUS_INVALID_ARGUMENT, "a hook can only be put on a tensor that needs a gradient");
+  AutogradMeta &meta = *tensor->autograd;
+  if (meta.grad_fn) meta.grad_fn->output_hooks[size_t(meta.output_index)].push_back(python_hook(std::move(function)));
+  else meta.hooks.push_back(python_hook(std::move(function)));
+}
+
+void retain_grad(const Tensor &tensor) {
+  if (!tensor.requires_grad()) fail(DG_STATUS_INVALID_ARGUMENT, "retain_grad: the tensor needs no gradient");
+  AutogradMeta &meta = *tensor->autograd;
+  if (!meta.grad_fn) return;
+  meta.retain_grad = true;
+  meta.grad_fn->retained[size_t(meta.output_index)] = tensor.get();
+}
+
+// A node whose backward is a Python function of the output gradients.
+class PythonNode : public Node {
+ public:
+  PythonNode(std::string name, py::object function) : name_(std::move(name)), function_(shared(std::move(function))) {}
+  std::string name() const override { return name_; }
+  std::vector<Tensor> apply(std::vector<Tensor> gradients) override {
+    py::gil_scoped_acquire lock;
+    py::object result = (*function_)(gradients);
+    if (is_tensor(result.ptr()) || result.is_none()) result = py::make_tuple(result);
+    auto found = result.cast<std::vector<Tensor>>();
+    if (found.size() != edges.size())
+      fail(DG_STATUS_INVALID_ARGUMENT, "%s: backward returned %zu gradients for %zu inputs", name_.c_str(), found.size(), edges.size());
+    return found;
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<py::object> function_;
+};
+
+void record_python(const std::string &name, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, py::object backward_function) {
+  if (!grad_enabled() || !any_requires_grad(inputs.data(), int(inputs.size()))) return;
+  Ref<Node> node(new PythonNode(name, std::move(backward_function)));
+  for (const Tensor &input : inputs) {
+    node->edges.push_back(gradient_edge(input));
+    node->input_metas.push_back(input.defined() ? TensorMeta{input.shape(), input.dtype(), &input.device()} : TensorMeta{});
+  }
+  set_history(node, outputs.data(), int(outputs.size()));
+}
+
+}  // namespace
+
+void bind_autograd(py::module_ &module) {
+  module.def("is_grad_enabled", &grad_enabled);
+  module.def("_set_grad_enabled", &set_grad_enabled);
+  module.def("_backward", [](const std::vector<Tensor> &roots, std::vector<Tensor> gradients, bool retain_graph, bool create_graph, const std::vector<Tensor> &inputs) {
+    return backward(roots, std::move(gradients), retain_graph, create_graph, inputs);
+  });
+  module.def("_register_hook", &register_hook);
+  module.def("_retain_grad", &retain_grad);
+  module.def("_record_python", &record_python);
+  module.def("_grad_fn", [](const Tensor &tensor) -> py::object {
+    if (!tensor->autograd || !tensor->autograd->grad_fn) return py::none();
+    return py::str(tensor->autograd->grad_fn->name());
+  }, "The name of the call that made the tensor, or None for a leaf.");
+}
+
+}  // namespace dougong

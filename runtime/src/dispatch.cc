@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch.h"
+
+#include "arguments.h"
+#include "autograd.h"
+#include "generated/ops.h"
+#include "ladder.h"
+#include "shape_rules.h"
+#include "stream.h"
+#include "views.h"
+
+namespace dougong {
+
+InterpreterLock interpreter_lock;
+
+namespace {
+
+Shape broadcast_inputs(const OpDef &op, const OpCall &call, const Shape &a, const Shape &b) {
+  try {
+    return broadcast(a, b);
+  } catch (const Error &) {
+    reject(op, call, "the inputs do not broadcast: an axis has two sizes and neither is 1");
+  }
+}
+
+void infer_shapes(const OpDef &op, const OpCall &call, Shape *shapes) {
+  if (op.infer) {
+    op.infer(call, shapes);
+    return;
+  }
+  bool first = true;
+  for (int i = 0; i < call.input_count; ++i) {
+    if (!call.inputs[i].defined()) continue;
+    const Shape shape = call.inputs[i].shape();
+    if (first) shapes[0] = shape;
+    else if (shape != shapes[0]) shapes[0] = broadcast_inputs(op, call, shapes[0], shape);
+    first = false;
+  }
+}
+
+void check_out(const OpDef &op, const Tensor &out, const Shape &shape, dg_dtype_t dtype, Device &device) {
+  if (&out.device() != &device)
+    fail(DG_STATUS_INVALID_ARGUMENT, "%s: out is on %s, the inputs on %s", op.name, out.device().name().c_str(),
+         device.name().c_str());
+  if (out.shape() != shape)
+    fail(DG_STATUS_INVALID_ARGUMENT, "%s: out has shape %s, the result %s", op.name, out.shape().text().c_str(),
+         shape.text().c_str());
+  const DtypeKind to = dtype_info(out.dtype()).kind, from = dtype_info(dtype).kind;
+  if (out.dtype() != dtype && to != from)
+    fail(DG_STATUS_INVALID_ARGUMENT, "%s: the result has dtype %s, which cannot be written to out of dtype %s", op.name,
+         dtype_name(dtype).c_str(), dtype_name(out.dtype()).c_str());
+}
+
+// Whether the kernel may write to `out` itself: right dtype, and no input that is partly the same memory.
+bool writable_directly(const Tensor &out, dg_dtype_t dtype, const Tensor *inputs, int count, bool elementwise) {
+  if (out.dtype() != dtype) return false;
+  for (int i = 0; i < count; ++i) {
+    if (!inputs[i].defined()) continue;
+    const Overlap found = overlap(out, inputs[i]);
+    if (found == Overlap::partial || (found == Overlap::same && !elementwise)) return false;
+  }
+  return true;
+}
+
+// Where the kernel writes, and where that goes afterwards.
+struct Targets {
+  Outputs direct;  // what the kernel sees
+  Outputs final;   // what the caller gets: the same, or an `out` that is copied to
+};
+
+Targets make_targets(const OpDef &op, const OpCall &call, const dg_dtype_t *types, const Shape *shapes, Device &device,
+                     const Tensor *out) {
+  Targets targets;
+  for (int i = 0; i < op.output_count; ++i) {
+    const OutputDef &def = op.outputs[i];
+    if (def.alias >= 0) {
+      targets.final[size_t(i)] = targets.direct[size_t(i)] = call.inputs[def.alias];
+      continue;
+    }
+    const dg_dtype_t dtype = output_dtype(def, types);
+    if (out && out[i].defined()) {
+      check_out(op, out[i], shapes[i], dtype, device);
+      targets.final[size_t(i)] = out[i];
+      if (writable_directly(out[i], dtype, call.inputs, call.input_count, op.elementwise))
+        targets.direct[size_t(i)] = out[i];
+    }
+    if (!targets.direct[size_t(i)].defined()) {
+      targets.direct[size_t(i)] = Tensor::empty(shapes[i], dtype, device);
+      if (!targets.final[size_t(i)].defined()) targets.final[size_t(i)] = targets.direct[size_t(i)];
+    }
+  }
+  return targets;
+}
+
+// In-place writes: allowed at all, and seen by those who saved the tensor.
+void prepare_written(const OpDef &op, const OpCall &call, const Tensor *out, bool recorded) {
+  for (int i = 0; i < op.output_count; ++i) {
+    const int alias = op.outputs[i].alias;
+    const Tensor written = alias >= 0 ? call.inputs[alias] : out ? out[i] : Tensor();
+    if (written.defined()) check_in_place(written, op.name, recorded);
+  }
+}
+
+void note_written(const OpDef &op, const Targets &targets, const Tensor *out, bool recorded) {
+  for (int i = 0; i < op.output_count; ++i) {
+    const bool written = op.outputs[i].alias >= 0 || (out && out[i].defined());
+    const Tensor &target = targets.final[size_t(i)];
+    if (!written || !target.defined()) continue;
+    bump_version(target);
+    if (recorded) target->storage->recorded_write = int64_t(target->storage->version.load());
+  }
+}
+
+}  // namespace
+
+Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attributes, Device *chosen, const Tensor *out) {
+  Device &device = common_device(op, arguments, count, chosen);
+  dg_dtype_t types[DG_KERNEL_MAX_TYPES];
+  resolve_types(op, arguments, count, attributes, types);
+  Tensor few[max_inputs];
+  std::vector<Tensor> many;
+  if (count > max_inputs) many.resize(size_t(count));
+  Tensor *inputs = count > max_inputs ? many.data() : few;
+  convert_inputs(op, arguments, count, types, device, inputs);
+
+  Attributes normalized;
+  const OpCall call{inputs, count, normalized.normalize(op, attributes, inputs)};
+  if (op.require) op.require(call);
+  Shape shapes[max_outputs];
+  if (!op.has_alias) infer_shapes(op, call, shapes);
+
+  const bool recorded = grad_enabled() && any_requires_grad(inputs, count);
+  if (out || op.has_alias) prepare_written(op, call, out, recorded);
+  Targets targets = make_targets(op, call, types, shapes, device, out);
+  climb(op, call, types, targets.direct.data(), device);
+  for (int i = 0; out && i < op.output_count; ++i)
+    if (targets.final[size_t(i)] != targets.direct[size_t(i)]) copy_into(targets.final[size_t(i)], targets.direct[size_t(i)]);
+  if (out || op.has_alias) note_written(op, targets, out, recorded);
+  if (recorded && is_differentiable(targets.final[0].dtype()))
+    record_op(op, inputs, count, call.attributes, targets.final.data());
+  return std::move(targets.final);
+}
+
+Tensor contiguous(const Tensor &tensor) { return tensor.is_contiguous() ? tensor : ops::copy(tensor); }
+
+namespace {
+
+struct CachedScalar {
+  Device *device = nullptr;
+  dg_dtype_t dtype = DG_DTYPE_NONE;
+  unsigned char bytes[16];
+  Tensor tensor;
+};
+
+// A few numbers come again and again: 2, 0.5, -1. Per thread, so that no lock is needed.
+CachedScalar &cached_scalar(Device &device, dg_dtype_t dtype, const void *bytes, size_t size) {
+  constexpr size_t slots = 64;
+  thread_local CachedScalar cache[slots];
+  uint64_t hash = dtype ^ uint64_t(reinterpret_cast<uintptr_t>(&device) >> 6);
+  for (size_t i = 0; i < size; ++i) hash = (hash ^ static_cast<const unsigned char *>(bytes)[i]) * 0x100000001b3ULL;
+  return cache[(hash >> 24) % slots];
+}
+
+}  // namespace
+
+Tensor scalar_tensor(const Scalar &value, dg_dtype_t dtype, Device &device) {
+  unsigned char bytes[16] = {};
+  const size_t size = encode_scalar(value, dtype, bytes);
+  if (!device.synchronous()) {
+    Tensor tensor = Tensor::empty({}, dtype, device);
+    const Unlocked unlocked;
+    device.fill(tensor->storage->handle, tensor.descriptor().byte_offset, bytes, size, 1, device.current_stream());
+    return tensor;
+  }
+  CachedScalar &slot = cached_scalar(device, dtype, bytes, size);
+  if (slot.device == &device && slot.dtype == dtype && std::memcmp(slot.bytes, bytes, size) == 0) return slot.tensor;
+  Tensor tensor = Tensor::empty({}, dtype, device);
+  device.copy_from_host(tensor->storage->handle, tensor.descriptor().byte_offset, bytes, size, device.current_stream());
+  slot.device = &device, slot.dtype = dtype, slot.tensor = tensor;
+  std::memcpy(slot.bytes, bytes, sizeof bytes);
+  return tensor;
+}
+
+Tensor to_device(const Tensor &tensor, Device &device) {
+  Device &from = tensor.device();
+  if (&from == &device) return tensor;
+  const Tensor source = contiguous(tensor.detach());
+  Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), device);
+  if (result.nbytes() > 0) {
+    const Unlocked unlocked;
+    Device::copy_between(device, result->storage->handle, result.descriptor().byte_offset, from, source->storage->handle,
+                         source.descriptor().byte_offset, result.nbytes());
+  }
+  record_function("to_device", tensor, result, [&from](const Tensor &dy) { return to_device(dy, from); });
+  return result;
+}
+
+void copy_into(const Tensor &destination, const Tensor &source) {
+  const NoGrad no_grad;
+  Tensor from = to_device(source, destination.device());
+  if (from.dtype() != destination.dtype()) from = ops::cast(from, destination.dtype());
+  if (!broadcasts_to(from.shape(), destination.shape()))
+    fail(DG_STATUS_INVALID_ARGUMENT, "copy: a tensor of shape %s does not broadcast to %s", from.shape().text().c_str(),
+         destination.shape().text().c_str());
+  Arg arguments[] = {expand(from, destination.shape())};
+  call_op(op_def(OpId::copy), arguments, 1, nullptr, nullptr, &destination);
+}
+
+}  // namespace dougong

@@ -1,0 +1,34 @@
+// The words of the `grad` expressions of kernels/ops, and arithmetic on tensors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "autograd.h"
+#include "generated/ops.h"
+#include "views.h"
+
+namespace dougong {
+
+inline Tensor operator+(const Arg &a, const Arg &b) { return ops::add(a, b); }
+inline Tensor operator-(const Arg &a, const Arg &b) { return ops::sub(a, b); }
+inline Tensor operator*(const Arg &a, const Arg &b) { return ops::mul(a, b); }
+inline Tensor operator/(const Arg &a, const Arg &b) { return ops::div(a, b); }
+inline Tensor operator-(const Tensor &a) { return ops::neg(a); }
+
+namespace ops {
+
+Tensor zeros(const Shape &shape, dg_dtype_t dtype, Device &device);
+inline Tensor zeros_like(const TensorMeta &meta) { return zeros(meta.shape, meta.dtype, *meta.device); }
+// Sums over the axes that were broadcast, so that the result has the shape.
+Tensor sum_to(const Tensor &tensor, const Shape &shape);
+// A reduction's result with its reduced axes back, as axes of size 1.
+Tensor restored(const Tensor &tensor, const Shape &shape, IntList axes, bool keepdim);
+// How many elements each result of a reduction stands for.
+double count(const Shape &shape, IntList axes);
+// The gradient of max and min: shared equally among the elements that have the value.
+Tensor shared_among_ties(const Tensor &dy, const Tensor &x, const Tensor &y, IntList axes, bool keepdim);
+Tensor matrix_transpose(const Tensor &tensor);
+Shape negated(IntList list);
+Tensor slice_backward(const Tensor &dy, const Shape &shape, int64_t axis, int64_t start, int64_t step);
+
+}  // namespace ops
+}  // namespace dougong
