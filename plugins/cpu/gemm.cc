@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+#include "error.h"
+#include "kernels/scratch.h"
+
+// The C interface of BLAS in the names of the package scipy-openblas32; integers have 32 bits.
+extern "C" {
+enum { row_major = 101, no_transpose = 111, transpose = 112 };
+void scipy_cblas_sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float *a,
+                       int lda, const float *b, int ldb, float beta, float *c, int ldc);
+void scipy_cblas_dgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, double alpha, const double *a,
+                       int lda, const double *b, int ldb, double beta, double *c, int ldc);
+void scipy_openblas_set_num_threads(int count);
+int scipy_openblas_get_num_threads(void);
+}
+
+namespace dougong::cpu {
+
+dg_status_t configure_threads() {
+  const char *text = std::getenv("DOUGONG_NUM_THREADS");
+  if (!text || !*text) return DG_STATUS_OK;
+  char *end;
+  errno = 0;
+  long count = std::strtol(text, &end, 10);
+  if (*end || errno || count < 1 || count > 4096)
+    return fail(DG_STATUS_INVALID_ARGUMENT, "cpu: DOUGONG_NUM_THREADS must be a number from 1 to 4096, found '%.32s'",
+                text);
+  scipy_openblas_set_num_threads(int(count));
+  return DG_STATUS_OK;
+}
+
+int32_t thread_count() { return scipy_openblas_get_num_threads(); }
+
+namespace {
+
+void blas(int ta, int tb, int m, int n, int k, const float *a, int lda, const float *b, int ldb, float beta, float *c,
+          int ldc) {
+  scipy_cblas_sgemm(row_major, ta, tb, m, n, k, 1.0f, a, lda, b, ldb, beta, c, ldc);
+}
+void blas(int ta, int tb, int m, int n, int k, const double *a, int lda, const double *b, int ldb, double beta,
+          double *c, int ldc) {
+  scipy_cblas_dgemm(row_major, ta, tb, m, n, k, 1.0, a, lda, b, ldb, beta, c, ldc);
+}
+
+// For sizes where BLAS would spend more time on preparing than on computing. Each element is summed in order of k.
+template <class T>
+void small_gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool add) {
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      T sum = add ? c.data[i * c.row + j * c.column] : T(0);
+      const T *left = a.data + i * a.row, *right = b.data + j * b.column;
+      for (int64_t p = 0; p < k; ++p) sum += left[p * a.column] * right[p * b.row];
+      c.data[i * c.row + j * c.column] = sum;
+    }
+  }
+}
+
+// A leading dimension for BLAS, or 0 if the matrix is neither row-major nor column-major as BLAS wants it.
+template <class T>
+int64_t leading(const Matrix<T> &matrix, int64_t rows, int64_t columns) {
+  if (columns > 1 && matrix.column != 1) return 0;
+  int64_t least = columns > 1 ? columns : 1;
+  if (rows <= 1) return least;
+  return matrix.row >= least && matrix.row <= INT_MAX ? matrix.row : 0;
+}
+
+// An operand as BLAS takes it; packed where its strides do not allow that.
+template <class T>
+struct Operand {
+  const T *data;
+  int64_t ld;
+  int transposed = no_transpose;
+  Scratch<T> packed;
+
+  Operand(Matrix<const T> matrix, int64_t rows, int64_t columns) : data(matrix.data) {
+    if ((ld = leading(matrix, rows, columns))) return;
+    if ((ld = leading(matrix.transposed(), columns, rows))) {
+      transposed = transpose;
+      return;
+    }
+    packed.allocate(rows * columns);
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) packed[i * columns + j] = matrix.data[i * matrix.row + j * matrix.column];
+    }
+    data = packed.data();
+    ld = columns;
+  }
+};
+
+template <class T>
+void packed_result(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool add);
+
+template <class T>
+void any_gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool add) {
+  constexpr int64_t small = 512, limit = INT_MAX;
+  if (m == 0 || n == 0) return;
+  if (k == 0 || m * n * k <= small || m > limit || n > limit || k > limit) return small_gemm(m, n, k, a, b, c, add);
+  int64_t ldc = leading(c, m, n);
+  if (!ldc) {
+    if (leading(c.transposed(), n, m)) return any_gemm(n, m, k, b.transposed(), a.transposed(), c.transposed(), add);
+    return packed_result(m, n, k, a, b, c, add);
+  }
+  Operand<T> left(a, m, k), right(b, k, n);
+  blas(left.transposed, right.transposed, int(m), int(n), int(k), left.data, int(left.ld), right.data, int(right.ld),
+       add ? T(1) : T(0), c.data, int(ldc));
+}
+
+template <class T>
+void packed_result(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool add) {
+  Scratch<T> result(m * n);
+  any_gemm(m, n, k, a, b, Matrix<T>{result.data(), n, 1}, false);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      T &element = c.data[i * c.row + j * c.column];
+      element = add ? element + result[i * n + j] : result[i * n + j];
+    }
+  }
+}
+
+}  // namespace
+
+void gemm(int64_t m, int64_t n, int64_t k, Matrix<const float> a, Matrix<const float> b, Matrix<float> c, bool add) {
+  any_gemm(m, n, k, a, b, c, add);
+}
+void gemm(int64_t m, int64_t n, int64_t k, Matrix<const double> a, Matrix<const double> b, Matrix<double> c, bool add) {
+  any_gemm(m, n, k, a, b, c, add);
+}
+
+}  // namespace dougong::cpu

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elementwise.h"
+
+namespace dougong::cpu {
+
+struct Sub {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) return T(Wrapping<T>(a) - Wrapping<T>(b));
+    else return a - b;
+  }
+};
+
+extern const dg_kernel_t dg_kernel_sub = binary<Sub, Group::numbers>(DG_OP_SUB);
+
+}  // namespace dougong::cpu
