@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import fnmatch
 import importlib
+import importlib.util
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -76,21 +78,26 @@ class Case:
 
 def load_cases(levels: Iterable[str] = (), globs: Iterable[str] = (), seed: int = 0) -> list[Case]:
     """The cases of these levels whose id matches one of the globs, in the ladder's order. Nothing given means all."""
-    levels, globs = tuple(levels) or LEVELS, tuple(globs)
-    found: list[Case] = []
-    for level in LEVELS:
-        if level in levels:
-            found += _cases_of_level(level, Context(seed))
+    globs = tuple(globs)
+    wanted = set(levels or LEVELS) & _levels_of(globs)
+    found = [case for level in LEVELS if level in wanted for case in _cases_of_level(level, Context(seed))]
     return [case for case in found if not globs or any(fnmatch.fnmatchcase(case.id, glob) for glob in globs)]
 
 
+def _levels_of(globs: tuple[str, ...]) -> set[str]:
+    """The levels in which a glob can find anything, so that no suite is loaded in vain."""
+    first = {glob.split("/")[0] for glob in globs}
+    return first if globs and first <= set(LEVELS) else set(LEVELS)
+
+
 def _cases_of_level(level: str, context: Context) -> Iterator[Case]:
-    for module in suite_modules():
-        if module.LEVEL == level:
-            yield from module.cases(context)
+    for name in sorted(info.name for info in pkgutil.iter_modules(suites.__path__)):
+        if _level_of_suite(name) == level:
+            yield from importlib.import_module(f"{suites.__name__}.{name}").cases(context)
 
 
-def suite_modules() -> Iterator:
-    for info in sorted(pkgutil.iter_modules(suites.__path__), key=lambda info: info.name):
-        if not info.name.startswith("_"):
-            yield importlib.import_module(f"{suites.__name__}.{info.name}")
+def _level_of_suite(name: str) -> str | None:
+    """The suite's LEVEL, read from its text: importing it may cost time that the other levels need not pay."""
+    loader = importlib.util.find_spec(f"{suites.__name__}.{name}").loader
+    found = re.search(r'^LEVEL = "(\w+)"', loader.get_source(f"{suites.__name__}.{name}"), re.MULTILINE)
+    return found[1] if found else None

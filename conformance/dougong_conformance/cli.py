@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fnmatch
+import glob
 import inspect
 import json
 import os
 import shlex
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,14 +29,19 @@ CANNOT_JUDGE = 2
 
 
 def _stops(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Turns "could not judge" into its sentence and its exit code."""
+    """Turns "could not judge" into its sentence and its exit code; also a bug of the judge, which is no verdict."""
 
-    def run(*arguments: Any, **named: Any) -> Any:
+    def run(*arguments: Any, **named: Any) -> None:
         try:
-            return function(*arguments, **named)
+            function(*arguments, **named)
+            return
         except (CannotJudge, expectations.BadExpectations) as error:
             click.echo(f"could not judge: {error}", err=True)
-            sys.exit(CANNOT_JUDGE)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception:
+            click.echo(f"could not judge, because of a bug of the judge:\n{traceback.format_exc()}", err=True)
+        sys.exit(CANNOT_JUDGE)
 
     run.__doc__, run.__name__ = function.__doc__, function.__name__
     return run
@@ -108,9 +116,9 @@ def _execute(settings: Settings) -> Report:
 
 def _select(levels: tuple[str, ...], globs: tuple[str, ...], seed: int = 0) -> list[Case]:
     cases = load_cases(levels, globs, seed)
-    for glob in globs:
-        if not load_cases(levels, [glob], seed):
-            raise CannotJudge(f"no case matches {glob!r}: `dougong conformance list` shows them all")
+    for pattern in globs:
+        if not any(fnmatch.fnmatchcase(case.id, pattern) for case in cases):
+            raise CannotJudge(f"no case matches {pattern!r}: `dougong conformance list` shows them all")
     return cases
 
 
@@ -139,9 +147,8 @@ def show(case_id: str) -> None:
 
 
 def _one(case_id: str) -> Case:
-    for case in load_cases():
-        if case.id == case_id:
-            return case
+    for case in load_cases(globs=[glob.escape(case_id)]):
+        return case
     raise CannotJudge(f"there is no case {case_id!r}: `dougong conformance list` shows them all")
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 from types import TracebackType
 
-from .case import Fail, Unsupported
+from .case import Unsupported
 from .native import Stream
 from .session import Session
 
@@ -44,9 +44,8 @@ class Gate:
         self.open()
         if self._timer:
             self._timer.cancel()
-        if self._expired:
-            message = f"a call that only queues work waited {PATIENCE:g} s for work queued before it"
-            raise Fail(message, f"meanwhile: {error}" if error else "")
+        if self._expired and error is None:
+            raise Unsupported("a call that queues work waits for the work before it: nothing runs behind its back")
 
     def _wait(self, status: int) -> None:
         if threading.get_ident() == self._caller:

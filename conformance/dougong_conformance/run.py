@@ -68,6 +68,9 @@ class Run:
             try:
                 self._watcher.started(self.report)
                 self._judge_levels()
+            except CannotJudge as error:
+                self.report.pending = str(error)
+                raise
             finally:
                 self._write_files()
         return self.report

@@ -1,0 +1,104 @@
+"""The suites: each rule has a case, each case is well formed, and planted faults are caught where they should be."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import HERE, command
+from dougong_conformance import LEVELS, elf, header, rules
+from dougong_conformance.case import load_cases
+
+LOWER = ("abi", "memory", "stream")
+
+
+def test_case_ids_are_unique_and_typable() -> None:
+    ids = [case.id for case in load_cases()]
+    assert len(ids) == len(set(ids)) > 130
+    assert [case_id for case_id in ids if not re.fullmatch(r"[a-z]+(/[a-z0-9][a-z0-9_.,+=-]*)+", case_id)] == []
+
+
+def test_each_case_begins_with_its_level_and_says_what_it_asks() -> None:
+    for case in load_cases():
+        assert case.level in LEVELS and case.id.startswith(f"{case.level}/")
+        assert case.summary, case.id
+
+
+def test_the_list_of_cases_is_the_same_each_time() -> None:
+    assert [case.id for case in load_cases(seed=3)] == [case.id for case in load_cases(seed=3)]
+
+
+def test_each_rule_of_the_lower_levels_has_a_case() -> None:
+    lower = {"ABI", "DEV", "MEM", "STR", "EVT"}
+    proven = {rule for case in load_cases(LOWER) for rule in case.rules}
+    assert sorted(rule for rule in rules.read() if rule[:3] in lower and rule not in proven) == []
+
+
+def test_each_rule_has_a_case_and_each_case_a_rule() -> None:
+    assert rules.check() == []
+
+
+def test_the_rule_check_has_its_own_exit_code_for_could_not_check(tmp_path: Path) -> None:
+    script = "from dougong_conformance import header, rules\nheader.find = 1 / 1\nraise SystemExit(rules.main())"
+    done = subprocess.run([sys.executable, "-c", script], cwd=HERE.parent, capture_output=True, text=True)
+    assert done.returncode == rules.COULD_NOT_CHECK
+    assert "could not check" in done.stderr
+
+
+def test_list_and_show_explain_a_case() -> None:
+    listed = command("list", "--level", "memory").output.splitlines()
+    assert "memory/allocate/huge  [MEM-003]" in listed
+    shown = command("show", "memory/allocate/huge").output
+    assert "MEM-003  An allocation that cannot be met" in shown
+    assert "suites/memory.py:" in shown
+    assert command("show", "memory/allocate/hug").exit_code == 2
+
+
+def test_the_judge_reads_the_public_headers() -> None:
+    ffi = header.ffi()
+    assert ffi.offsetof("dg_plugin_t", "name") == 16
+    assert header.constants().DG_STATUS_INTERNAL == 11
+    assert header.names("DG_DTYPE_")[0x00012002] == "FLOAT32"
+
+
+def test_exports_are_read_as_the_linker_sees_them(host: Path, tmp_path: Path) -> None:
+    assert elf.exported_symbols(host) == ["dg_plugin_entry_v1"]
+    (tmp_path / "text.so").write_text("not a library")
+    with pytest.raises(elf.NotElf):
+        elf.exported_symbols(tmp_path / "text.so")
+
+
+def test_the_levels_below_grad_do_not_load_the_runtime() -> None:
+    script = (
+        "import sys\nfrom dougong_conformance.case import load_cases\nfrom dougong_conformance import worker, native\n"
+        f"load_cases({(*LOWER, 'kernel')!r})\nassert 'dougong' not in sys.modules, 'the judge loads what it judges'"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=HERE.parent, check=True)
+
+
+STREAM_FAULTS = {
+    "wait-ignored": "stream/event/wait/holds",
+    "wait-latest": "stream/event/wait/orders",
+    "record-once": "stream/event/covers-copies",
+    "event-early": "stream/event/not-before-the-work",
+    "unrecorded-not-ready": "stream/event/never-recorded",
+    "elapsed-zero": "stream/event/elapsed/invalid",
+    "query-lies": "stream/query/tells-the-truth",
+    "synchronize-lies": "stream/synchronize/waits",
+    "synchronize-all": "stream/synchronize/not-for-others",
+    "device-synchronize-lies": "stream/synchronize/device",
+    "callback-twice": "stream/callback/once-in-order",
+    "pageable-late": "stream/order/pageable-source",
+    "priority-refused": "stream/life/priorities",
+}
+
+
+@pytest.mark.parametrize(("fault", "case"), STREAM_FAULTS.items())
+def test_a_stream_fault_is_caught(queue: Path, judge, monkeypatch, fault: str, case: str) -> None:
+    monkeypatch.setenv("DG_TEST_FAULT", fault)
+    judged = judge(queue, "--case", case, "--deadline", "6")
+    assert judged.failed() == {case}
+    assert judged.code == 1
