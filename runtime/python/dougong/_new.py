@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from importlib import metadata
 from pathlib import Path
+
+from ._version import __version__
 
 _RESERVED = {"cpu": "dougong's own plugin"}
 
@@ -62,5 +63,5 @@ def template_folder() -> Path:
 def _write(name: str, target: Path) -> None:
     import copier  # takes half a second, and only this command needs it
 
-    data = {"name": name, "year": str(datetime.date.today().year), "version": metadata.version("dougong")}
+    data = {"name": name, "year": str(datetime.date.today().year), "version": __version__}
     copier.run_copy(str(template_folder()), target, data=data, defaults=True, quiet=True)
