@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .native import C, NULL, dtype_code, ffi
+from .native import NULL, C, dtype_code, ffi
 
 
 def make(op: Any, values: dict[str, Any]) -> tuple[Any, list[Any]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from . import attributes, layouts
 from .buffer import Buffer
 from .case import Fail
-from .native import C, NULL, CallError, Device, Kernel, dtype_code, ffi, stream_handle
+from .native import NULL, C, CallError, Device, Kernel, dtype_code, ffi, status_name, stream_handle
 
 KDL_EXT_DEV = 12
 REFUSALS = (C.DG_STATUS_UNSUPPORTED, C.DG_STATUS_UNIMPLEMENTED)
@@ -83,29 +84,24 @@ class Launch:
 
     def run(self, poison: int = 0xFF) -> list[np.ndarray]:
         """The outputs. Raises Fail if anything else was written, Refused if the kernel does not do it."""
-        inputs, outputs = self._tensors(poison)
-        workspace = None
-        try:
-            if self.kernel.raw.plan != NULL and self._plan is None:
-                self._make_plan(inputs, outputs)
-            workspace = Buffer(self.device, self._workspace_size, poison) if self._workspace_size else None
-            self._launch(inputs, outputs, workspace)
-            return self._inspect(inputs, outputs, workspace)
-        finally:
-            _close([*inputs, *outputs], workspace)
+        with self._memory(poison) as memory:
+            status, error = self._launch(memory)
+            if status in REFUSALS:
+                memory.require_untouched(f"the kernel refused the call ({error.sentence}), and")
+                raise Refused(error.sentence or f"the kernel said {status_name(status)}, with no sentence")
+            if status != C.DG_STATUS_OK:
+                raise error
+            return self._inspect(memory)
 
-    def run_refused(self, poison: int, status: int) -> None:
+    def run_failing(self, poison: int, wanted: int) -> None:
         """Expects the launch to fail with this status, at once or at the next synchronization, and to write nothing."""
-        inputs, outputs = self._tensors(poison)
-        workspace = None
-        try:
-            if self.kernel.raw.plan != NULL and self._plan is None:
-                self._make_plan(inputs, outputs)
-            workspace = Buffer(self.device, self._workspace_size, poison) if self._workspace_size else None
-            self._launch(inputs, outputs, workspace, expected=status)
-            _require_untouched(inputs + [o for o in outputs if o not in inputs], "the launch failed, and")
-        finally:
-            _close([*inputs, *outputs], workspace)
+        with self._memory(poison) as memory:
+            status, error = self._launch(memory)
+            if status == C.DG_STATUS_OK:
+                raise Fail(f"{self.call.op.name}: launch and synchronization said OK, wanted {status_name(wanted)}")
+            if status != wanted:
+                raise error
+            memory.require_untouched(f"the launch said {status_name(status)}, and")
 
     def close(self) -> None:
         if self._plan not in (None, NULL):
@@ -116,16 +112,16 @@ class Launch:
 
     # -- parts -----------------------------------------------------------------------------------------------------
 
-    def _tensors(self, poison: int) -> tuple[list[Tensor | None], list[Tensor]]:
-        inputs = [self._input(i, array, poison) for i, array in enumerate(self.call.inputs)]
-        outputs = []
-        for i, spec in enumerate(self.call.outputs):
-            shared = spec.alias if spec.alias is not None else (self.in_place if i == 0 else None)
-            if shared is not None and inputs[shared] is not None:
-                outputs.append(inputs[shared])
-            else:
-                outputs.append(self._output(len(inputs) + i, spec, poison))
-        return inputs, outputs
+    @contextlib.contextmanager
+    def _memory(self, poison: int) -> Iterator[Memory]:
+        with Memory() as memory:
+            memory.inputs = [self._input(i, array, poison) for i, array in enumerate(self.call.inputs)]
+            memory.outputs = [self._output(i, spec, memory.inputs, poison) for i, spec in enumerate(self.call.outputs)]
+            if self.kernel.raw.plan != NULL and self._plan is None:
+                self._make_plan(memory)
+            if self._workspace_size:
+                memory.workspace = Buffer(self.device, self._workspace_size, poison)
+            yield memory
 
     def _input(self, order: int, array: np.ndarray | None, poison: int) -> Tensor | None:
         if array is None:
@@ -139,94 +135,107 @@ class Launch:
         placement = layouts.place_input(layout, array, self.kernel.alignment, order)
         return Tensor(self.device, placement, array, poison)
 
-    def _output(self, order: int, spec: OutputSpec, poison: int) -> Tensor:
+    def _output(self, i: int, spec: OutputSpec, inputs: list[Tensor | None], poison: int) -> Tensor:
+        shared = spec.alias if spec.alias is not None else (self.in_place if i == 0 else None)
+        if shared is not None and inputs[shared] is not None:
+            return inputs[shared]
         layout = "dense" if self.layout == "broadcast" else self.layout
-        placement = layouts.place(layout, spec.shape, spec.dtype, self.kernel.alignment, order)
+        placement = layouts.place(layout, spec.shape, spec.dtype, self.kernel.alignment, len(inputs) + i)
         return Tensor(self.device, placement, None, poison)
 
-    def _make_plan(self, inputs: list[Tensor | None], outputs: list[Tensor]) -> None:
-        call, _alive = self._struct(inputs, outputs, None, with_data=False)
+    def _make_plan(self, memory: Memory) -> None:
+        call, _alive = self._struct(memory, with_data=False)
         size, plan = ffi.new("uint64_t *"), ffi.new("void **")
         status = self.kernel.raw.plan(call, size, plan)
         if status in REFUSALS:
-            raise Refused(self.device.plugin.last_error() or "the plan said that it does not do this, with no sentence")
+            raise Refused(self.device.plugin.last_error() or f"plan said {status_name(status)}, with no sentence")
         self.device.plugin.check(f"{self.kernel.op}.plan", status)
         self._plan, self._workspace_size = plan[0], int(size[0])
 
-    def _launch(self, inputs, outputs, workspace: Buffer | None, expected: int = C.DG_STATUS_OK) -> None:
-        call, alive = self._struct(inputs, outputs, workspace, with_data=True)
+    def _launch(self, memory: Memory) -> tuple[int, CallError]:
+        """The first failure, of the launch or of the stream behind it, as status and error."""
+        call, alive = self._struct(memory, with_data=True)
         status = self.kernel.raw.launch(call)
-        sentence = self.device.plugin.last_error() if status != C.DG_STATUS_OK else ""
+        error = CallError(f"{self.kernel.op}.launch", status, self.device.plugin.last_error() if status else "")
         _scribble(alive)
-        found = self._settle(status, sentence)
-        if found.status in REFUSALS and expected != found.status:
-            _require_untouched([*inputs, *outputs], f"the kernel refused the call ({found.sentence}), and")
-            raise Refused(found.sentence or "the kernel said that it does not do this, with no sentence")
-        if found.status != expected:
-            raise found if found.status else Fail(f"the launch and the synchronization said OK, wanted {_name(expected)}")
-
-    def _settle(self, status: int, sentence: str) -> CallError:
-        """The first failure, of the launch or of the stream behind it; status OK if there is none."""
-        launched = CallError(f"{self.kernel.op}.launch", status, sentence)
-        if self.device.own_stream is None:
-            return launched
         try:
-            self.device.own_stream.synchronize()
-        except CallError as error:
-            return launched if status else error
-        return launched
+            if self.device.own_stream is not None:
+                self.device.own_stream.synchronize()
+        except CallError as later:
+            error = error if status else later
+        return error.status, error
 
-    def _struct(self, inputs, outputs, workspace: Buffer | None, with_data: bool) -> tuple[Any, list[Any]]:
+    def _struct(self, memory: Memory, with_data: bool) -> tuple[Any, list[Any]]:
+        """The call, and all that it points to."""
         alive: list[Any] = []
         shape = self.call.outputs[0].shape if self.call.broadcast else None
-        seen = [NULL if t is None else t.descriptor(self.device, alive, shape, with_data) for t in inputs]
-        written = [t.descriptor(self.device, alive, None, with_data) for t in outputs]
-        input_table, output_table = ffi.new("dg_tensor_t *[]", seen or 1), ffi.new("dg_tensor_t *[]", written or 1)
+        seen = [NULL if t is None else t.descriptor(self.device, alive, shape, with_data) for t in memory.inputs]
+        written = [t.descriptor(self.device, alive, None, with_data) for t in memory.outputs]
+        inputs, outputs = ffi.new("dg_tensor_t *[]", seen or 1), ffi.new("dg_tensor_t *[]", written or 1)
         values, more = attributes.make(self.call.op, self.call.attributes)
         call = ffi.new("dg_kernel_call_t *")
         call.struct_size = ffi.sizeof("dg_kernel_call_t")
         call.device, call.stream = self.device.handle, stream_handle(self.device.own_stream)
-        call.inputs, call.outputs = input_table, output_table
-        call.input_count, call.output_count = len(seen), len(written)
-        call.attributes = values
-        if workspace is not None:
-            call.workspace, call.workspace_offset, call.workspace_size = (
-                workspace.handle,
-                workspace.offset,
-                workspace.size,
-            )
-        call.plan = self._plan if self._plan is not None else NULL
-        call.user_data = self.kernel.raw.user_data
-        return call, [*alive, input_table, output_table, *more, call]
+        call.inputs, call.input_count = inputs, len(seen)
+        call.outputs, call.output_count = outputs, len(written)
+        call.attributes, call.user_data = values, self.kernel.raw.user_data
+        call.plan = NULL if self._plan is None else self._plan
+        if memory.workspace is not None:
+            call.workspace, call.workspace_offset = memory.workspace.handle, memory.workspace.offset
+            call.workspace_size = memory.workspace.size
+        return call, [*alive, inputs, outputs, *more, call]
 
-    def _inspect(self, inputs, outputs: list[Tensor], workspace: Buffer | None) -> list[np.ndarray]:
-        for i, tensor in enumerate(inputs):
-            if tensor is not None and tensor not in outputs:
-                _require_same(tensor.block(), tensor.image, f"input {i} ({self.call.op.inputs[min(i, len(self.call.op.inputs) - 1)].name}) was changed")
+    def _inspect(self, memory: Memory) -> list[np.ndarray]:
+        """The outputs, once it is sure that nothing else was written."""
+        for i, tensor in enumerate(memory.inputs):
+            if tensor is not None and tensor not in memory.outputs:
+                name = self.call.op.inputs[min(i, len(self.call.op.inputs) - 1)].name
+                _require_same(tensor.block(), tensor.image, f"input {i} ({name}) was changed")
         results = []
-        for spec, tensor in zip(self.call.outputs, outputs, strict=True):
+        for spec, tensor in zip(self.call.outputs, memory.outputs, strict=True):
             block, gaps = tensor.block(), tensor.placement.gaps()
-            _require_same(block[gaps], tensor.image[gaps], f"memory between the elements of output {spec.name} was written")
+            _require_same(
+                block[gaps], tensor.image[gaps], f"output {spec.name}: memory between its elements was written"
+            )
             results.append(tensor.placement.view(block).copy())
-        for thing in {id(t): t.buffer for t in [*inputs, *outputs] if t is not None}.values():
-            thing.check()
-        if workspace is not None:
-            _check_workspace(workspace)
+        memory.check_canaries()
         return results
 
 
-def _check_workspace(workspace: Buffer) -> None:
-    try:
-        workspace.check()
-    except Fail as failure:
-        raise Fail(f"workspace: {failure.message}", failure.detail) from None
+class Memory:
+    """The device memory of one launch: given back at the end of the block, checked on request."""
 
+    def __init__(self) -> None:
+        self.inputs: list[Tensor | None] = []
+        self.outputs: list[Tensor] = []
+        self.workspace: Buffer | None = None
 
-def _require_untouched(tensors: Sequence[Tensor | None], prefix: str) -> None:
-    for tensor in tensors:
-        if tensor is not None:
-            _require_same(tensor.block(), tensor.image, f"{prefix} memory was written")
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for tensor in self._tensors():
+            tensor.buffer.close()
+        if self.workspace is not None:
+            self.workspace.close()
+
+    def check_canaries(self) -> None:
+        for tensor in self._tensors():
             tensor.buffer.check()
+        if self.workspace is not None:
+            try:
+                self.workspace.check()
+            except Fail as failure:
+                raise Fail(f"workspace: {failure.message}", failure.detail) from None
+
+    def require_untouched(self, prefix: str) -> None:
+        for tensor in self._tensors():
+            _require_same(tensor.block(), tensor.image, f"{prefix} memory was written")
+        self.check_canaries()
+
+    def _tensors(self) -> list[Tensor]:
+        """Each once, also where an output is an input."""
+        return list(dict.fromkeys(t for t in [*self.inputs, *self.outputs] if t is not None))
 
 
 def _require_same(found: np.ndarray, wanted: np.ndarray, what: str) -> None:
@@ -241,20 +250,7 @@ def _scribble(alive: list[Any]) -> None:
         ffi.buffer(thing)[:] = b"\xa5" * len(ffi.buffer(thing))
 
 
-def _close(tensors: Sequence[Tensor | None], workspace: Buffer | None) -> None:
-    for buffer in {id(t): t.buffer for t in tensors if t is not None}.values():
-        buffer.close()
-    if workspace is not None:
-        workspace.close()
-
-
 def _dlpack_type(device: Device) -> int:
     if not hasattr(device, "_judge_dlpack_type"):
         device._judge_dlpack_type = int(device.properties().dlpack_device_type) or KDL_EXT_DEV
     return device._judge_dlpack_type
-
-
-def _name(status: int) -> str:
-    from .native import status_name
-
-    return status_name(status)

@@ -73,7 +73,9 @@ def place_broadcast(shape: Sequence[int], placement: Placement) -> Placement:
     missing = len(shape) - len(placement.shape)
     own = (1,) * missing + placement.shape
     strides = (0,) * missing + placement.strides
-    strides = tuple(0 if size == 1 != wanted else stride for size, stride, wanted in zip(own, strides, shape, strict=True))
+    strides = tuple(
+        0 if size == 1 != wanted else stride for size, stride, wanted in zip(own, strides, shape, strict=True)
+    )
     return Placement(tuple(shape), strides, placement.dtype, placement.offset, placement.size)
 
 

@@ -148,7 +148,7 @@ def reduction(
     limit = 2 * RHO_LIMIT if y.dtype == np.float64 else RHO_LIMIT
     with np.errstate(all="ignore"):
         rho = distance(y, reference) / bound
-        z = bias(np.sign(reference) * (y.astype(np.float64) - reference) / bound)
+        z = bias(_distinct(np.sign(reference) * (y.astype(np.float64) - reference) / bound, reference))
     text = f"are further off than {limit:g} (ulp/2 + {'k' if arithmetic.truncates_sums else 'sqrt(k)'} u sum|ab|)"
     judgement = _judged(_outside(rho, limit, y, reference, arithmetic), text)
     judgement.measured["rho"] = _largest(rho)
@@ -240,7 +240,7 @@ def _rounding_bias(y: np.ndarray, reference: np.ndarray) -> float:
     with np.errstate(all="ignore"):
         difference = y.astype(np.float64) - rounded(reference, y.dtype).astype(np.float64)
         lean = np.sign(reference) * difference / ulp(reference, y.dtype)
-    lean = lean.ravel()[np.unique(reference, return_index=True)[1]]  # a value that comes twice errs the same way twice
+    lean = _distinct(lean, reference)
     lean = lean[np.isfinite(lean)]
     return bias(lean) if lean.size and abs(np.mean(lean)) > LEAN_LIMIT else 0.0
 
@@ -249,6 +249,11 @@ def _pooled(expected_error: np.ndarray, spacing: np.ndarray) -> np.ndarray:
     """At least the tensor's median error in ulp: no element is held to the luck of all its witnesses."""
     typical = np.median(expected_error / spacing) if np.size(expected_error) else 0.0
     return np.maximum(expected_error, typical * spacing)
+
+
+def _distinct(errors: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """One error for each value of the reference: a value that comes twice errs the same way twice."""
+    return errors.ravel()[np.unique(reference, return_index=True)[1]]
 
 
 def _outside(
