@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ class Session:
         self.case: Case | None = None
         self.notes: list[str] = []
         self._owned: list[Any] = []
+        self._runtime: Any = None
 
     @property
     def device_string(self) -> str:
@@ -52,10 +54,14 @@ class Session:
         """The package dougong, with the plugin under judgement loaded into it, for the levels grad and train."""
         import dougong
 
-        if not getattr(self, "_runtime_loaded", False):
+        if self._runtime is None:
             dougong.load_plugin(str(self.library))
-            self._runtime_loaded = True
+            self._runtime = dougong
         return dougong
+
+    def fallbacks(self) -> Counter[str]:
+        """What the runtime has computed on the host instead of the device so far, in this process."""
+        return Counter(self._runtime.fallbacks(self.device_string) if self._runtime else {})
 
     def rng(self) -> numpy.random.Generator:
         """Random numbers that depend on the run's seed and the case's id alone."""

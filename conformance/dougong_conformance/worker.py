@@ -12,7 +12,6 @@ import signal
 import sys
 import time
 import traceback
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,14 +60,14 @@ class Worker:
 
     def _do_case(self, id: str, level: str) -> None:
         case = self._find(id, level)
-        before = _ledger()
+        before = self._session.fallbacks()
         start = time.monotonic()
         self._session.begin(case)
         outcome = _judge(case.run, self._session)
         closing = _judge(self._session.end, failed=outcome["verdict"] == "fail")
         if outcome["verdict"] != "fail" and closing["verdict"] != "pass":
             outcome = closing
-        fallbacks = _ledger() - before
+        fallbacks = self._session.fallbacks() - before
         if self._session.strict and fallbacks and outcome["verdict"] == "pass":
             outcome = _outcome("fail", "ran on the host: " + ", ".join(f"{op} x {n}" for op, n in fallbacks.items()))
         seconds = time.monotonic() - start
@@ -104,12 +103,6 @@ def _place(error: BaseException) -> str:
     frames: Iterator = (f for f in reversed(traceback.extract_tb(error.__traceback__)) if "suites" in f.filename)
     frame = next(frames, None)
     return f"at {os.path.basename(frame.filename)}:{frame.lineno}: {frame.line}" if frame else ""
-
-
-def _ledger() -> Counter[str]:
-    """What the runtime has computed on the host so far, where a case has loaded the runtime."""
-    runtime = sys.modules.get("dougong")
-    return Counter(runtime.fallbacks()) if hasattr(runtime, "fallbacks") else Counter()
 
 
 def _die_with_parent() -> None:

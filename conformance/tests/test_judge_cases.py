@@ -81,7 +81,7 @@ def test_the_levels_below_grad_do_not_load_the_runtime() -> None:
 
 STREAM_FAULTS = {
     "wait-ignored": "stream/event/wait/holds",
-    "wait-latest": "stream/event/wait/orders",
+    "wait-latest": "stream/event/wait/keeps-the-first",
     "record-once": "stream/event/covers-copies",
     "event-early": "stream/event/not-before-the-work",
     "unrecorded-not-ready": "stream/event/never-recorded",
@@ -94,6 +94,41 @@ STREAM_FAULTS = {
     "pageable-late": "stream/order/pageable-source",
     "priority-refused": "stream/life/priorities",
 }
+
+
+FAULTS = {
+    "count-changes": "abi/device/count",
+    "any-index": "abi/device/bad-index",
+    "unknown-status": "abi/error/known-statuses",
+    "error-shared": "abi/error/per-thread",
+    "no-sentence": "abi/error/sentence",
+    "error-not-utf8": "abi/error/sentence",
+    "properties-too-long": "abi/device/properties-size",
+    "priorities": "abi/device/properties",
+    "capabilities": "abi/device/properties",
+    "alignment-odd": "abi/device/properties",
+    "name-not-utf8": "abi/device/properties",
+    "any-kind": "memory/allocate/unknown-kind",
+    "huge-is-internal": "memory/allocate/huge",
+    "huge-wraps": "memory/allocate/huge",
+    "misaligned": "memory/allocate/alignment",
+    "shared": "memory/allocate/distinct",
+    "offset-ignored": "memory/copy/round-trip/65",
+    "offset-in-words": "memory/copy/round-trip/65",
+    "size-in-words": "memory/copy/round-trip/65",
+    "reads-in-words": "memory/copy/host-stays-clean/65",
+    "source-offset-ignored": "memory/copy/device/65",
+    "wrong-fill": "memory/fill/pattern-8",
+    "long-fill": "memory/fill/pattern-8",
+}
+
+
+@pytest.mark.parametrize(("fault", "case"), FAULTS.items())
+def test_a_fault_is_caught(host: Path, judge, monkeypatch, fault: str, case: str) -> None:
+    monkeypatch.setenv("DG_TEST_FAULT", fault)
+    judged = judge(host, "--case", case, "--deadline", "6")
+    assert judged.failed() == {case}
+    assert judged.code == 1
 
 
 @pytest.mark.parametrize(("fault", "case"), STREAM_FAULTS.items())

@@ -145,9 +145,10 @@ def wait_keeps_first(session: Session) -> None:
     producer, consumer, event = session.stream(), session.stream(), session.event()
     buffer = session.buffer(KIB)
     event.record(producer)
-    consumer.wait(event)
-    with Gate(producer) as gate:
+    with Gate(consumer) as start, Gate(producer) as gate:
+        consumer.wait(event)
         event.record(producer)
+        start.open()
         buffer.fill(b"\x05", KIB, stream=consumer)
         consumer.synchronize()
         if not gate.closed:
@@ -160,9 +161,10 @@ def wait_before_record(session: Session) -> None:
     _require(session, "stream_wait_event", "stream_add_callback", "memory_fill")
     producer, consumer, event = session.stream(), session.stream(), session.event()
     buffer = session.buffer(KIB)
-    consumer.wait(event)
-    with Gate(producer) as gate:
+    with Gate(consumer) as start, Gate(producer) as gate:
+        consumer.wait(event)
         event.record(producer)
+        start.open()
         buffer.fill(b"\x06", KIB, stream=consumer)
         consumer.synchronize()
         if not gate.closed:

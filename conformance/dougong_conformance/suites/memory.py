@@ -51,7 +51,7 @@ def alignment(session: Session) -> None:
 def distinct(session: Session) -> None:
     """Live allocations of all sizes share no byte: each keeps what was written to it."""
     device = session.device
-    sizes = [*range(1, 66), 127, 128, 129, 1000, 4095, 4096, 4097, 65537]
+    sizes = [*range(1, 66), 64, 64, 127, 128, 129, 1000, 4095, 4096, 4096, 4096, 4097, 65537, 65537]
     held = []
     for number, size in enumerate(sizes):
         held.append((device.allocate(size), _tagged(number, size)))
