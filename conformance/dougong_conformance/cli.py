@@ -116,6 +116,9 @@ def _execute(settings: Settings) -> Report:
 
 def _select(levels: tuple[str, ...], globs: tuple[str, ...], seed: int = 0) -> list[Case]:
     cases = load_cases(levels, globs, seed)
+    for level in () if globs else levels or LEVELS:
+        if not any(case.level == level for case in cases):
+            raise CannotJudge(f"level {level} has no cases: this installation is incomplete")
     for pattern in globs:
         if not any(fnmatch.fnmatchcase(case.id, pattern) for case in cases):
             raise CannotJudge(f"no case matches {pattern!r}: `dougong conformance list` shows them all")

@@ -21,6 +21,17 @@ def test_case_ids_are_unique_and_typable() -> None:
     assert [case_id for case_id in ids if not re.fullmatch(r"[a-z]+(/[a-z0-9][a-z0-9_.,+=-]*)+", case_id)] == []
 
 
+def test_each_level_has_cases() -> None:
+    assert [level for level in LEVELS if not load_cases([level])] == []
+
+
+def test_a_level_without_cases_is_not_passed_over_in_silence(host: Path, judge, monkeypatch) -> None:
+    monkeypatch.setattr("dougong_conformance.cli.LEVELS", ("abi", "stress"))
+    judged = judge(host)
+    assert judged.code == 2
+    assert "level stress has no cases" in judged.output
+
+
 def test_each_case_begins_with_its_level_and_says_what_it_asks() -> None:
     for case in load_cases():
         assert case.level in LEVELS and case.id.startswith(f"{case.level}/")
