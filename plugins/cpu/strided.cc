@@ -2,6 +2,7 @@
 #include "kernels/strided.h"
 
 #include "kernels/nest.h"
+#include "kernels/scalar.h"
 
 namespace dougong::cpu {
 namespace {
@@ -176,6 +177,33 @@ void copy_tensor(const dg_tensor_t &destination, const dg_tensor_t &source) {
     case 4: return copy_nest<uint32_t>(nest, out, in, false);
     default: return copy_nest<uint64_t>(nest, out, in, false);
   }
+}
+
+template <class T>
+static void fill_row(char *out, int64_t stride, int64_t count, const Element &element) {
+  T item;
+  std::memcpy(&item, element.bytes, sizeof item);
+  if (stride == int64_t(sizeof(T))) {
+    T *dense = reinterpret_cast<T *>(out);
+    for (int64_t i = 0; i < count; ++i) dense[i] = item;
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) std::memcpy(out + i * stride, &item, sizeof item);
+}
+
+void fill_tensor(const dg_tensor_t &destination, const dg_scalar_t &scalar) {
+  Dtype dtype = dtype_of(destination.dtype);
+  Element element = element_of(dtype, scalar);
+  Nest<1> nest = nest_of(destination);
+  int64_t stride = nest.row_stride()[0], count = nest.row_size();
+  nest.each_row({address(destination)}, [&](char *const(&pointer)[1]) {
+    switch (item_sizes[dtype]) {
+      case 1: return fill_row<uint8_t>(pointer[0], stride, count, element);
+      case 2: return fill_row<uint16_t>(pointer[0], stride, count, element);
+      case 4: return fill_row<uint32_t>(pointer[0], stride, count, element);
+      default: return fill_row<uint64_t>(pointer[0], stride, count, element);
+    }
+  });
 }
 
 }  // namespace dougong::cpu

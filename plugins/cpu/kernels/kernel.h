@@ -42,7 +42,10 @@ const Attributes &attributes(const dg_kernel_call_t *call) {
   return *static_cast<const Attributes *>(call->attributes);
 }
 
-inline char *address(const dg_tensor_t &tensor) { return static_cast<char *>(tensor.data) + tensor.byte_offset; }
+// The first element. `data` is null when a plan is made.
+inline char *address(const dg_tensor_t &tensor) {
+  return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
+}
 
 inline int64_t element_count(const dg_tensor_t &tensor) {
   int64_t count = 1;

@@ -45,6 +45,26 @@ inline Sum<C> sum_row(const C *x, int64_t count, const F &f) {
   return total + rest;
 }
 
+// The sum of x[i] * y[i] in float64, in the same lanes.
+template <class C>
+inline double dot_row(const C *x, const C *y, int64_t count) {
+  using Lane = Vector<double, 8>;
+  Lane lanes[2] = {};
+  int64_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    for (int j = 0; j < 2; ++j) {
+      Vector<C, 8> a, b;
+      load_vector(a, x + i + 8 * j);
+      load_vector(b, y + i + 8 * j);
+      lanes[j] += __builtin_convertvector(a, Lane) * __builtin_convertvector(b, Lane);
+    }
+  }
+  Lane folded = lanes[0] + lanes[1];
+  double total = ((folded[0] + folded[1]) + (folded[2] + folded[3])) + ((folded[4] + folded[5]) + (folded[6] + folded[7]));
+  for (; i < count; ++i) total += double(x[i]) * double(y[i]);
+  return total;
+}
+
 struct Greatest {
   template <class T>
   static bool better(T x, T than) { return x > than || x != x; }

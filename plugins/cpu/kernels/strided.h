@@ -23,4 +23,7 @@ void store_tensor(const dg_tensor_t &destination, const void *source, bool widen
 // The elements of `source` copied to `destination`, of one shape and dtype. A bool is written as 0 or 1.
 void copy_tensor(const dg_tensor_t &destination, const dg_tensor_t &source);
 
+// Every element the value of the scalar, converted as `cast` converts.
+void fill_tensor(const dg_tensor_t &destination, const dg_scalar_t &scalar);
+
 }  // namespace dougong::cpu
