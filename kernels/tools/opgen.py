@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "kernels"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import cplusplus  # noqa: E402 - found by the path set above
+import pages  # noqa: E402 - found by the path set above
 from definitions import Attribute, Op, load_all  # noqa: E402 - found by the path set above
 
 OUTPUTS: dict[str, Callable[[list[Op]], str]] = {}
@@ -145,6 +146,20 @@ const int op_count = {len(ops)};
 
 
 CXX_KEYWORDS = {"and", "or", "not", "xor", "float", "int", "double"}
+
+
+# ---- for people and type checkers ------------------------------------------------------------------------------
+
+
+@output("runtime/python/dougong/ops.pyi")
+def python_stubs(ops: list[Op]) -> str:
+    return pages.stubs(ops, NOTE)
+
+
+@output("docs/ops.md")
+def documentation(ops: list[Op]) -> str:
+    return pages.docs(ops, NOTE, signature)
+
 
 # ---- the command -----------------------------------------------------------------------------------------------
 

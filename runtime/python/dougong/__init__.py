@@ -1,0 +1,125 @@
+"""dougong: one device plugin for every deep-learning framework.
+
+A device is a string: ``dougong.tensor([1.0, 2.0], device="acme:0")``. Names are PyTorch's and the array API's.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from . import _autograd as autograd
+from . import _core, _errors, _plugins, _tensor  # noqa: F401 - _tensor adds methods
+from ._autograd import enable_grad, no_grad
+from ._core import (
+    Device,
+    Event,
+    Stream,
+    Tensor,
+    as_strided,
+    bfloat16,
+    complex64,
+    complex128,
+    current_stream,
+    device,
+    device_count,
+    device_names,
+    dtype,
+    flip,
+    float8_e4m3fn,
+    float8_e5m2,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    is_grad_enabled,
+    load_plugin,
+    ops,
+    promote_types,
+    set_default_device,
+    set_device,
+    stream,
+    synchronize,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from ._core import bool_ as bool
+from ._creation import (
+    arange,
+    asarray,
+    empty,
+    empty_like,
+    from_dlpack,
+    from_numpy,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    rand,
+    rand_like,
+    randn,
+    randn_like,
+    randperm,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from ._errors import (
+    AbortedError,
+    DeviceLostError,
+    DougongError,
+    IncompatibleError,
+    InternalError,
+    InvalidArgumentError,
+    NotReadyError,
+    OutOfMemoryError,
+    OutOfRangeError,
+    TimedOutError,
+    UnimplementedError,
+    UnsupportedError,
+)
+from ._functions import (
+    allclose,
+    broadcast_to,
+    chunk,
+    equal,
+    narrow,
+    permute,
+    permute_dims,
+    reshape,
+    split,
+    squeeze,
+    stack,
+    std,
+    transpose,
+    unsqueeze,
+)
+from ._ledger import LedgerRow, fallbacks, ledger, reset_fallbacks, strict
+from ._paths import get_cmake_dir, get_include
+from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
+from ._version import __version__
+
+# Ops that are functions here under their own name; dougong.ops has all of them.
+_PUBLIC_OPS = """abs add argmax cat conv2d cross_entropy div embedding eq erf exp gather ge gelu gt layer_norm le log
+log_softmax logical_and logical_not logical_or lt masked_fill matmul max max_pool2d maximum mean min minimum mul ne neg pad
+pow relu rsqrt scatter sigmoid sign softmax sqrt sub sum tanh var where""".split()
+globals().update({name: getattr(ops, name) for name in _PUBLIC_OPS})
+
+_LAZY = ("nn", "optim", "data", "_serialization")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in ("save", "load"):
+        return getattr(importlib.import_module(f"{__name__}._serialization"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [name for name in dir() if not name.startswith("_") and name not in ("annotations", "importlib", "Any")]
+__all__ += ["load", "save"]

@@ -1,0 +1,87 @@
+"""Random state: one generator a device, Philox by counter.
+
+The same seed gives the same numbers on every device, bit for bit for uniform ones. A draw of n elements uses ceil(n / 4)
+counters (float64: ceil(n / 2)), and the generator's offset moves by that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from . import _core
+
+_ops = _core.ops
+
+
+@dataclass
+class Generator:
+    """The state of one device's random numbers: a seed and how many counters were used."""
+
+    seed: int = 0
+    offset: int = 0
+
+    def manual_seed(self, seed: int) -> Generator:
+        self.seed, self.offset = _checked_seed(seed), 0
+        return self
+
+    def get_state(self) -> tuple[int, int]:
+        return self.seed, self.offset
+
+    def set_state(self, state: tuple[int, int]) -> None:
+        seed, offset = state
+        self.seed, self.offset = _checked_seed(seed), int(offset)
+
+    def take(self, elements: int, itemsize: int) -> int:
+        """Reserves the counters of a draw; returns the first one."""
+        first = self.offset
+        self.offset += math.ceil(elements / (2 if itemsize == 8 else 4))
+        return first
+
+
+@dataclass
+class _State:
+    seed: int = 0
+    generators: dict[str, Generator] = field(default_factory=dict)
+
+
+_state = _State()
+
+
+def _checked_seed(seed: int) -> int:
+    seed = int(seed)
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"a seed is an integer from 0 to 2**64 - 1; found {seed}")
+    return seed
+
+
+def default_generator(device: object = None) -> Generator:
+    """The generator of a device, seeded by the last :func:`manual_seed`."""
+    name = str(_core.device(device))
+    return _state.generators.setdefault(name, Generator(_state.seed))
+
+
+def manual_seed(seed: int) -> None:
+    """Seeds every device, those of plugins that are loaded later too."""
+    _state.seed = _checked_seed(seed)
+    for generator in _state.generators.values():
+        generator.manual_seed(seed)
+
+
+def initial_seed() -> int:
+    return _state.seed
+
+
+def get_rng_state(device: object = None) -> tuple[int, int]:
+    return default_generator(device).get_state()
+
+
+def set_rng_state(state: tuple[int, int], device: object = None) -> None:
+    default_generator(device).set_state(state)
+
+
+def draw(op: object, shape: tuple[int, ...], dtype: _core.dtype, device: object, generator: Generator | None) -> _core.Tensor:
+    """Calls `uniform` or `normal` with the generator's next counters."""
+    generator = generator or default_generator(device)
+    first = generator.take(math.prod(shape), dtype.itemsize)
+    return op(shape, dtype, generator.seed, first, device=device)
