@@ -1,34 +1,12 @@
-"""What the tests of the judge share: test plugins, and the command line in this process."""
+"""What the tests of the judge share: test plugins, and the judge itself."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from click.testing import CliRunner  # noqa: E402 - after the path to the package
-from dougong_conformance import header  # noqa: E402
-from dougong_conformance.cli import conformance  # noqa: E402
-
-
-def build(source: Path, library: Path, *flags: str) -> Path:
-    """Compiles a C plugin."""
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    assert compiler, "a C compiler is needed"
-    options = ["-std=gnu11", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Werror"]
-    include = f"-I{header.include_folder()}"
-    subprocess.run([compiler, *options, *flags, include, str(source), "-o", str(library)], check=True)
-    return library
+from judging import HERE, Judged, build, command
 
 
 @pytest.fixture(scope="session")
@@ -41,24 +19,6 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def queue(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A correct asynchronous plugin."""
     return build(HERE / "plugins" / "queue.c", tmp_path_factory.mktemp("queue") / "libdg_queue.so")
-
-
-@dataclass
-class Judged:
-    """What a command gave."""
-
-    code: int
-    output: str
-    report: dict[str, Any]
-
-    def verdicts(self) -> dict[str, str]:
-        return {case["id"]: case["verdict"] for case in self.report["cases"]}
-
-    def failed(self) -> set[str]:
-        return {case for case, verdict in self.verdicts().items() if verdict == "fail"}
-
-    def error(self, case_id: str) -> str:
-        return next(case["error"] for case in self.report["cases"] if case["id"] == case_id)
 
 
 @pytest.fixture
@@ -74,11 +34,3 @@ def judge(tmp_path: Path):
         return Judged(result.exit_code, result.output, report)
 
     return run
-
-
-def command(*words: str):
-    """Runs ``dougong conformance WORDS``; an exception that is not its way to end is the test's."""
-    result = CliRunner().invoke(conformance, list(words))
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import HERE, command
 from dougong_conformance import LEVELS, elf, header, rules
 from dougong_conformance.case import load_cases
+from judging import HERE, command
 
 LOWER = ("abi", "memory", "stream")
 

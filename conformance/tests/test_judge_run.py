@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from conftest import HERE, build, command
+from judging import HERE, build, command
 
 FILLS = {f"memory/fill/pattern-{size}" for size in (1, 2, 4, 8, 16)} | {"memory/fill/pattern-read"}
 SOME = ("--case", "memory/fill/*", "--case", "memory/copy/*/64")
