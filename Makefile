@@ -1,25 +1,89 @@
-# The two commands of the README are `make conformance` and `make test`; `make help` lists all.
+# `make conformance` shows that it works, `make test` that it is right; `make help` lists all.
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
-PY := $(VENV)/bin/python
+BIN := $(CURDIR)/$(VENV)/bin
+PY := $(BIN)/python
 SITE = $(shell $(PY) -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+export PATH := $(BIN):$(PATH)
+
+.PHONY: help
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
 .PHONY: build
 build: $(VENV)/.ready ## compile what changed and put it into the virtual environment
-	@$(VENV)/bin/cmake --build build --parallel 2
-	@$(VENV)/bin/cmake --install build --prefix $(SITE) > build/install.log
+	@$(BIN)/cmake --build build --parallel 2 > build/build.log || { cat build/build.log; exit 1; }
+	@$(BIN)/cmake --install build --prefix $(SITE) --component Unspecified > build/install.log
 
 # The virtual environment, with the package installed from this folder: Python files are used in place.
 $(VENV)/.ready: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --upgrade pip
-	$(PY) -m pip install --quiet scikit-build-core pybind11 scipy-openblas32 cmake ninja
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pip install --quiet --no-build-isolation --editable '.[dev]'
+	@echo "setting up $(VENV) and compiling; this takes minutes, once"
+	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 10), f"wanted Python 3.10 or later, found {sys.version}"'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check scikit-build-core pybind11 scipy-openblas32 cmake ninja
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[dev]'
 	@touch $@
+
+.PHONY: conformance
+conformance: build ## judge cpu; make, build, judge and train a new plugin; print one table
+	@$(PY) scripts/conformance.py
+
+.PHONY: test
+test: build gen abi lint ## the whole test suite, and the kill rate of the planted faults
+	$(PY) -m pytest -q
+	$(PY) -m dougong conformance mutants --json build/mutants.json
+
+.PHONY: bench
+bench: build ## measure against the peer, side by side
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
+	$(PY) benchmarks/run.py
+
+.PHONY: lint
+lint: $(VENV)/.ready ## style: ruff, and the rules of CONTRIBUTING.md that a program can check
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet .
+	$(PY) scripts/lint.py
+
+.PHONY: format
+format: $(VENV)/.ready ## put Python and C++ into the house style; headers of the device API are laid out by hand
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --quiet --fix .
+	git ls-files '*.cc' '*.h' '*.c' | grep -vE '^(device_api/include|runtime/src/generated)/' | xargs $(BIN)/clang-format -i
 
 .PHONY: gen gen-write
 gen: $(VENV)/.ready ## check that the generated files are current
 	$(PY) kernels/tools/opgen.py
 gen-write: $(VENV)/.ready ## write the generated files
 	$(PY) kernels/tools/opgen.py --write
+
+.PHONY: abi abi-write
+abi: $(VENV)/.ready ## check that the device API is as promised
+	$(PY) device_api/abi/lock.py
+abi-write: $(VENV)/.ready ## write what was appended to the device API: a decision
+	$(PY) device_api/abi/lock.py --write
+
+# A build of its own, in an environment of its own, so that the sanitized libraries are the ones that are loaded.
+ASAN := build/asan
+ASAN_VENV := $(ASAN)/venv
+ASAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+ASAN_SITE = $(shell $(ASAN_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+ASAN_TESTS ?= runtime/tests plugins
+
+.PHONY: sanitize
+sanitize: build ## the core and the plugins under the address and undefined-behaviour sanitizers
+	@$(BIN)/cmake -S . -B $(ASAN) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(PY) \
+	  -Dpybind11_DIR="$$($(PY) -m pybind11 --cmakedir)" \
+	  -DCMAKE_C_FLAGS="$(ASAN_FLAGS)" -DCMAKE_CXX_FLAGS="$(ASAN_FLAGS)" > $(ASAN).log
+	@$(BIN)/cmake --build $(ASAN) --parallel 2
+	@test -d $(ASAN_VENV) || $(PYTHON) -m venv --without-pip $(ASAN_VENV)
+	@echo $(SITE) > $(ASAN_SITE)/dependencies.pth
+	@$(BIN)/cmake --install $(ASAN) --prefix $(ASAN_SITE) >> $(ASAN).log
+	@cp -r runtime/python/dougong conformance/dougong_conformance $(ASAN_SITE)
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(c++ -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  $(ASAN_VENV)/bin/python -m pytest -q --timeout 600 $(ASAN_TESTS)
+
+.PHONY: clean
+clean: ## remove what was built, and the virtual environment
+	rm -rf build dist $(VENV)

@@ -1,8 +1,9 @@
-# dg_add_plugin(<name> <source>...) builds the plugin of the device string "<name>:0": the library libdg_<name>.so, which
-# exports dg_plugin_entry_v1 and nothing else.
+# dg_add_plugin(<name> <source>...) builds the plugin of the device string "<name>:0": the library libdg_<name>.so,
+# which exports dg_plugin_entry_v1 and nothing else.
 function(dg_add_plugin name)
   if(NOT name MATCHES "^[a-z][a-z0-9_]*$")
-    message(FATAL_ERROR "dg_add_plugin: a plugin's name is a lower-case letter, then lower-case letters, digits and underscores; found '${name}'")
+    message(FATAL_ERROR "dg_add_plugin: wanted a name of a lower-case letter, then lower-case letters, digits and "
+                        "underscores; found '${name}'")
   endif()
   add_library(dg_${name} MODULE ${ARGN})
   target_link_libraries(dg_${name} PRIVATE dougong::device_api)

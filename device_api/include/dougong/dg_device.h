@@ -17,7 +17,8 @@
  *
  * OWNERSHIP. `create` and `allocate` give an object to the caller, who gives it back to `destroy` or `free` exactly
  * once. `get` borrows. Out parameters come last, are named out_*, and are written only when the status is
- * DG_STATUS_OK. Strings are UTF-8, end in a zero byte, and belong to whoever returned them; each slot says for how long.
+ * DG_STATUS_OK. Strings are UTF-8, end in a zero byte, and belong to whoever returned them; each slot says for how
+ * long.
  *
  * THREADS. Each slot carries one tag:
  *   [any thread]             may be called at any time from any thread, also at the same time as itself
@@ -26,8 +27,8 @@
  *   [one thread]             the host makes no other call into the plugin meanwhile
  *
  * ERRORS. A slot that fails returns a status and leaves a sentence for get_last_error. A failure that belongs to work
- * already queued is reported by the next query or synchronize of that stream, event or device, and by every one after it if
- * the device is lost: never dropped. A slot must not let a C++ exception, a signal or a longjmp out.
+ * already queued is reported by the next query or synchronize of that stream, event or device, and by every one after
+ * it if the device is lost: never dropped. A slot must not let a C++ exception, a signal or a longjmp out.
  *
  * ORDER. Work queued on one stream runs in the order of the calls. Streams are not ordered among themselves but through
  * events. A synchronous chip leaves the stream and event slots null: every `stream` argument is then null, and every
@@ -168,9 +169,9 @@ typedef struct dg_device_api_t {
   dg_status_t (*copy_device_to_device)(dg_device_t *device, void *destination, size_t destination_offset,
                                        const void *source, size_t source_offset, size_t size, dg_stream_t *stream);
 
-  /* From `source_device` to `device`, two devices of this plugin, on a stream of `device`. The host has ordered `stream`
-   * after the work on the source. [one thread per stream] (optional: null, or DG_STATUS_UNSUPPORTED for a pair that
-   * is not connected, means that the host copies through its own memory) */
+  /* From `source_device` to `device`, two devices of this plugin, on a stream of `device`. The host has ordered
+   * `stream` after the work on the source. [one thread per stream] (optional: null, or DG_STATUS_UNSUPPORTED for a pair
+   * that is not connected, means that the host copies through its own memory) */
   dg_status_t (*copy_peer)(dg_device_t *device, void *destination, size_t destination_offset,
                            dg_device_t *source_device, const void *source, size_t source_offset, size_t size,
                            dg_stream_t *stream);
@@ -217,7 +218,8 @@ typedef struct dg_device_api_t {
   /* A stream that waits for the event goes on waiting for what it recorded. [one thread per object] */
   dg_status_t (*event_destroy)(dg_device_t *device, dg_event_t *event);
 
-  /* Captures all work queued on `stream` so far, copies included. Recording again replaces it. [one thread per stream] */
+  /* Captures all work queued on `stream` so far, copies included. Recording again replaces it.
+   * [one thread per stream] */
   dg_status_t (*event_record)(dg_device_t *device, dg_event_t *event, dg_stream_t *stream);
 
   /* DG_STATUS_OK when the recorded work is done, also when nothing was ever recorded; DG_STATUS_NOT_READY while it is

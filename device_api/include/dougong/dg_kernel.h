@@ -9,8 +9,9 @@
  *                                      .launch = relu_launch};
  *     static const dg_kernel_t *const kernels[] = {&relu};
  *
- * A kernel sees only what it declared [KRN-001]: the host casts, copies to dense memory or to an aligned place, and broadcasts before the
- * call, or goes down the ladder: another kernel, a generated one, a decomposition, the CPU. Every such step is counted.
+ * A kernel sees only what it declared [KRN-001]: the host casts, copies to dense memory or to an aligned place, and
+ * broadcasts before the call, or goes down the ladder: another kernel, a generated one, a decomposition, the CPU. Every
+ * such step is counted.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef DOUGONG_DG_KERNEL_H
