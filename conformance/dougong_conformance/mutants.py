@@ -6,12 +6,14 @@ asynchronous plugin. A fault is killed when a case fails; the unmutated wrapper 
 
 from __future__ import annotations
 
+import fnmatch
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -191,38 +193,48 @@ def first_failure(target: Target, cases: list[Case]) -> tuple[str, str] | None:
     return found[0] if found else None
 
 
-def judge(nursery: Nursery, faults: Iterable[Fault], jobs: int, progress=lambda line: None) -> Tally:
-    """Every fault, and the unmutated wrapper on all cases that any fault is looked for in."""
-    faults, everything = list(faults), load_cases(NATIVE)
+def judge(
+    nursery: Nursery,
+    faults: Iterable[Fault],
+    jobs: int,
+    progress: Callable[[str], None] = lambda line: None,
+    everything: list[Case] | None = None,
+) -> Tally:
+    """Every fault; and the wrapper without a fault, on all cases that a fault was looked for in or found by."""
+    faults = list(faults)
+    everything = load_cases(NATIVE) if everything is None else everything
+    looked_at = matching(everything, [glob for fault in faults for glob in fault.look])
     tally = Tally()
-    looked_at = _matching(everything, [glob for fault in faults for glob in fault.look])
     with ThreadPoolExecutor(jobs) as threads:
         clean = threads.submit(first_failure, nursery.grow(UNMUTATED), looked_at)
         for fault, killer in threads.map(lambda fault: (fault, _hunt(nursery, fault, everything)), faults):
-            if killer:
-                tally.kills[fault.name] = killer[0]
-                progress(f"killed    {fault.name}: {killer[0]}: {killer[1].splitlines()[0]}")
-            else:
-                tally.survivors.append(fault.name)
-                progress(f"SURVIVED  {fault.name}")
-        complaint = clean.result()
+            _record(tally, fault, killer, progress)
+        elsewhere = [case for case in everything if case.id in tally.kills.values() and case not in looked_at]
+        complaint = clean.result() or first_failure(nursery.grow(UNMUTATED), elsewhere)
     if complaint:
         tally.complaints[complaint[0]] = complaint[1]
         progress(f"the plugin without a fault fails {complaint[0]}: {complaint[1]}")
     return tally
 
 
+def _record(tally: Tally, fault: Fault, killer: tuple[str, str] | None, progress: Callable[[str], None]) -> None:
+    if killer is None:
+        tally.survivors.append(fault.name)
+        progress(f"SURVIVED  {fault.name}")
+    else:
+        tally.kills[fault.name] = killer[0]
+        progress(f"killed    {fault.name}: {killer[0]}: {killer[1].splitlines()[0]}")
+
+
 def _hunt(nursery: Nursery, fault: Fault, everything: list[Case]) -> tuple[str, str] | None:
     target = nursery.grow(fault.name)
-    near = _matching(everything, fault.look)
+    near = matching(everything, fault.look)
     return first_failure(target, near) or first_failure(target, [case for case in everything if case not in near])
 
 
-def _matching(cases: list[Case], globs: Iterable[str]) -> list[Case]:
-    from fnmatch import fnmatchcase
-
-    globs = list(globs)
-    return [case for case in cases if any(fnmatchcase(case.id, glob) for glob in globs)]
+def matching(cases: list[Case], globs: Iterable[str]) -> list[Case]:
+    patterns = [re.compile(fnmatch.translate(glob)) for glob in globs]
+    return [case for case in cases if any(pattern.match(case.id) for pattern in patterns)]
 
 
 def asynchronous_base(folder: Path) -> Path:
