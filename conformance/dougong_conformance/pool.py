@@ -23,6 +23,8 @@ STARTUP_DEADLINE = 120.0
 QUIT_DEADLINE = 5.0
 TICK = 0.1
 LOG_TAIL = 4000
+# A worker imports what its parent would, wherever that came from.
+START = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); import dougong_conformance.worker as w; w.main()"
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,12 @@ class Process:
         request_read, self._request = os.pipe()
         self.reply, reply_write = os.pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "dougong_conformance.worker", str(request_read), str(reply_write)],
+            [sys.executable, "-c", START, json.dumps(sys.path), str(request_read), str(reply_write)],
             pass_fds=(request_read, reply_write),
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
             start_new_session=True,
-            env=_environment(),
         )
         os.close(request_read)
         os.close(reply_write)
@@ -236,10 +237,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _environment() -> dict[str, str]:
-    """This process's environment, with this very package first on the path."""
-    folder = str(Path(__file__).resolve().parents[1])
-    path = [folder, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}

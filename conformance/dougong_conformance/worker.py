@@ -1,7 +1,7 @@
 """A worker process: runs the cases that the parent names, one after the other, and says how each ended.
 
 Requests and replies are lines of JSON on two pipes of their own, so that what a plugin prints goes to the log and
-cannot disturb them. `python -m dougong_conformance.worker REQUEST_FD REPLY_FD`
+cannot disturb them. Its arguments are the two pipes' numbers.
 """
 
 from __future__ import annotations
@@ -117,7 +117,3 @@ def _die_with_parent() -> None:
 def main() -> None:
     _die_with_parent()
     Worker(int(sys.argv[1]), int(sys.argv[2])).serve()
-
-
-if __name__ == "__main__":
-    main()

@@ -270,7 +270,7 @@ def across_devices(session: Session) -> None:
     _require(session, "stream_wait_event", "stream_add_callback")
     count = session.plugin.device_count()
     if count < 2:
-        raise Unsupported(f"there are two devices needed, the plugin has {count}")
+        raise Unsupported(f"two devices are needed, the plugin has {count}")
     other = session.own(session.plugin.open_device((session.index + 1) % count))
     producer, consumer, event = session.stream(device=other), session.stream(), session.event(device=other)
     with Gate(producer) as gate:

@@ -292,10 +292,10 @@ def pinned_inside(session: Session) -> None:
 
 def peer(session: Session) -> None:
     """Between two devices, both ways, at odd offsets."""
-    session.require("copy_peer")
     count = session.plugin.device_count()
     if count < 2:
-        raise Unsupported(f"there are two devices needed, the plugin has {count}")
+        raise Unsupported(f"two devices are needed, the plugin has {count}")
+    session.require("copy_peer")
     here = session.device
     there = session.own(session.plugin.open_device((session.index + 1) % count))
     for target, source in ((here, there), (there, here)):
