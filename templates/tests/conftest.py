@@ -1,12 +1,12 @@
 """A project as `dougong new acme` writes it, made and built once."""
 
-import importlib.util
-import subprocess
+import importlib
 import sys
 import types
 from pathlib import Path
 
 import pytest
+from commands import cmake, run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,9 +33,6 @@ def project(new, tmp_path_factory):
 def library(project):
     build = project / "build"
     prefix = f"-DCMAKE_PREFIX_PATH={ROOT / 'device_api' / 'cmake'}"
-    cmake = [sys.executable, "-m", "cmake"] if importlib.util.find_spec("cmake") else ["cmake"]
-    configure = [*cmake, "-S", project, "-B", build, prefix, "-DCMAKE_C_FLAGS=-Wpedantic -Werror"]
-    for command in (configure, [*cmake, "--build", build]):
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+    run([*cmake(), "-S", project, "-B", build, prefix, "-DCMAKE_C_FLAGS=-Wpedantic -Werror"])
+    run([*cmake(), "--build", build])
     return build / "libdg_acme.so"
