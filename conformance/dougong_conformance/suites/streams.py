@@ -82,15 +82,11 @@ class Pinned:
 
     def copy_out(self, source: Buffer, stream: Stream) -> None:
         """Device to pinned, queued."""
-        self._device.queue(
-            "copy_device_to_host", self.pointer, source.handle, source.offset, self.size, stream=stream
-        )
+        self._device.queue("copy_device_to_host", self.pointer, source.handle, source.offset, self.size, stream=stream)
 
     def copy_in(self, target: Buffer, stream: Stream) -> None:
         """Pinned to device, queued."""
-        self._device.queue(
-            "copy_host_to_device", target.handle, target.offset, self.pointer, self.size, stream=stream
-        )
+        self._device.queue("copy_host_to_device", target.handle, target.offset, self.pointer, self.size, stream=stream)
 
     def close(self) -> None:
         self._device.free(self.pointer, C.DG_MEMORY_HOST_PINNED)

@@ -22,7 +22,8 @@ static void misbehave(void) {
   if (fault("segfault")) *(volatile int *)8 = 1;
   if (fault("abort")) abort();
   if (fault("exit")) exit(0);
-  if (fault("hang")) for (;;) usleep(1000);
+  if (fault("hang"))
+    for (;;) usleep(1000);
   if (fault("noise")) printf("{\"reply\": \"ended\", \"verdict\": \"fail\"}\n"), fflush(stdout);
   if (fault("slow")) usleep(200000);
 }
@@ -80,7 +81,8 @@ static dg_status_t memory_allocate(dg_device_t *device, dg_memory_kind_t kind, s
   (void)device;
   static char *shared;
   if (fault("any-kind")) kind = DG_MEMORY_DEVICE;
-  if (kind != DG_MEMORY_DEVICE && kind != DG_MEMORY_HOST_PINNED) return fail(DG_STATUS_UNSUPPORTED, "no such memory kind");
+  if (kind != DG_MEMORY_DEVICE && kind != DG_MEMORY_HOST_PINNED)
+    return fail(DG_STATUS_UNSUPPORTED, "no such memory kind");
   if (size > (size_t)1 << 40 && fault("huge-is-internal")) return fail(DG_STATUS_INTERNAL, "malloc returned null");
   if (size > (size_t)1 << 40 && fault("huge-wraps")) size = 64;
   if (size > (size_t)1 << 40) return fail(DG_STATUS_OUT_OF_MEMORY, "more bytes than the device has");

@@ -57,7 +57,9 @@ struct dg_event {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static uint64_t unfinished;
-static struct { char *begin, *end; } pinned[MAX_PINNED];
+static struct {
+  char *begin, *end;
+} pinned[MAX_PINNED];
 static _Thread_local char last_error[256];
 static int context, devices[DEVICES];
 
@@ -243,8 +245,10 @@ static dg_status_t copy_device_to_host(dg_device_t *device, void *destination, c
 static dg_status_t copy_device_to_device(dg_device_t *device, void *destination, size_t destination_offset,
                                          const void *source, size_t source_offset, size_t size, dg_stream_t *stream) {
   (void)device;
-  task_t task = {.kind = COPY, .destination = (char *)destination + destination_offset,
-                 .source = (const char *)source + source_offset, .size = size};
+  task_t task = {.kind = COPY,
+                 .destination = (char *)destination + destination_offset,
+                 .source = (const char *)source + source_offset,
+                 .size = size};
   return queue(stream, task, 0);
 }
 
@@ -258,7 +262,8 @@ static dg_status_t copy_peer(dg_device_t *device, void *destination, size_t dest
 static dg_status_t memory_fill(dg_device_t *device, void *destination, size_t offset, const void *pattern,
                                size_t pattern_size, size_t count, dg_stream_t *stream) {
   (void)device;
-  task_t task = {.kind = FILL, .destination = (char *)destination + offset, .size = count, .pattern_size = pattern_size};
+  task_t task = {
+      .kind = FILL, .destination = (char *)destination + offset, .size = count, .pattern_size = pattern_size};
   memcpy(task.pattern, pattern, pattern_size);
   return queue(stream, task, fault("synchronous-fill"));
 }
