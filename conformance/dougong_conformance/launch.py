@@ -82,7 +82,7 @@ class Launch:
         self._plan = None
         self._workspace_size = 0
 
-    def run(self, poison: int = 0xFF) -> list[np.ndarray]:
+    def run(self, poison: int = 0xFF) -> list[np.ndarray | None]:
         """The outputs. Raises Fail if anything else was written, Refused if the kernel does not do it."""
         with self._memory(poison) as memory:
             status, error = self._launch(memory)
@@ -135,9 +135,10 @@ class Launch:
         placement = layouts.place_input(layout, array, self.kernel.alignment, order)
         return Tensor(self.device, placement, array, poison)
 
-    def _output(self, i: int, spec: OutputSpec, inputs: list[Tensor | None], poison: int) -> Tensor:
+    def _output(self, i: int, spec: OutputSpec, inputs: list[Tensor | None], poison: int) -> Tensor | None:
+        """An alias of an input that is left out is left out too."""
         shared = spec.alias if spec.alias is not None else (self.in_place if i == 0 else None)
-        if shared is not None and inputs[shared] is not None:
+        if shared is not None:
             return inputs[shared]
         layout = "dense" if self.layout == "broadcast" else self.layout
         placement = layouts.place(layout, spec.shape, spec.dtype, self.kernel.alignment, len(inputs) + i)
@@ -170,7 +171,7 @@ class Launch:
         alive: list[Any] = []
         shape = self.call.outputs[0].shape if self.call.broadcast else None
         seen = [NULL if t is None else t.descriptor(self.device, alive, shape, with_data) for t in memory.inputs]
-        written = [t.descriptor(self.device, alive, None, with_data) for t in memory.outputs]
+        written = [NULL if t is None else t.descriptor(self.device, alive, None, with_data) for t in memory.outputs]
         inputs, outputs = ffi.new("dg_tensor_t *[]", seen or 1), ffi.new("dg_tensor_t *[]", written or 1)
         values, more = attributes.make(self.call.op, self.call.attributes)
         call = ffi.new("dg_kernel_call_t *")
@@ -185,21 +186,21 @@ class Launch:
             call.workspace_size = memory.workspace.size
         return call, [*alive, inputs, outputs, *more, call]
 
-    def _inspect(self, memory: Memory) -> list[np.ndarray]:
-        """The outputs, once it is sure that nothing else was written."""
+    def _inspect(self, memory: Memory) -> list[np.ndarray | None]:
+        """The outputs, once it is sure that nothing else was written; None for one that was left out."""
         for i, tensor in enumerate(memory.inputs):
             if tensor is not None and tensor not in memory.outputs:
                 name = self.call.op.inputs[min(i, len(self.call.op.inputs) - 1)].name
                 _require_same(tensor.block(), tensor.image, f"input {i} ({name}) was changed")
-        results = []
-        for spec, tensor in zip(self.call.outputs, memory.outputs, strict=True):
-            block, gaps = tensor.block(), tensor.placement.gaps()
-            _require_same(
-                block[gaps], tensor.image[gaps], f"output {spec.name}: memory between its elements was written"
-            )
-            results.append(tensor.placement.view(block).copy())
+        outputs = zip(self.call.outputs, memory.outputs, strict=True)
+        results = [None if tensor is None else self._result(spec.name, tensor) for spec, tensor in outputs]
         memory.check_canaries()
         return results
+
+    def _result(self, name: str, tensor: Tensor) -> np.ndarray:
+        block, gaps = tensor.block(), tensor.placement.gaps()
+        _require_same(block[gaps], tensor.image[gaps], f"output {name}: memory between its elements was written")
+        return tensor.placement.view(block).copy()
 
 
 class Memory:
@@ -207,7 +208,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.inputs: list[Tensor | None] = []
-        self.outputs: list[Tensor] = []
+        self.outputs: list[Tensor | None] = []
         self.workspace: Buffer | None = None
 
     def __enter__(self) -> Memory:

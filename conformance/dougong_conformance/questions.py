@@ -23,6 +23,9 @@ from . import header, layouts, tolerance
 from .launch import Call, OutputSpec
 
 PACKAGE = "dougong_kernels"
+LEFT_OUT = tolerance.Judgement(np.zeros(0, bool))
+
+Outputs = list[np.ndarray | None]
 
 
 @functools.cache
@@ -109,11 +112,11 @@ class Answer:
 
     call: Call
     dtypes: tuple[str, ...]
-    references: list[np.ndarray]
+    references: Outputs
     seed: int
     out_of_range: bool = False
 
-    def judge(self, outputs: list[np.ndarray], arithmetic: tolerance.Arithmetic) -> list[tolerance.Judgement]:
+    def judge(self, outputs: Outputs, arithmetic: tolerance.Arithmetic) -> list[tolerance.Judgement]:
         """One judgement an output."""
         judged = self._judge(outputs, arithmetic)
         if arithmetic.flushes_subnormals and not all(judgement.right for judgement in judged):
@@ -125,9 +128,9 @@ class Answer:
     def with_inputs(self, inputs: Sequence[np.ndarray | None]) -> Answer:
         return answer_to(self.call.op, inputs, self.call.attributes, self.dtypes, self.seed)
 
-    def _judge(self, outputs: list[np.ndarray], arithmetic: tolerance.Arithmetic) -> list[tolerance.Judgement]:
+    def _judge(self, outputs: Outputs, arithmetic: tolerance.Arithmetic) -> list[tolerance.Judgement]:
         pairs = enumerate(zip(outputs, self.references, strict=True))
-        return [self._judge_output(i, y, r, arithmetic) for i, (y, r) in pairs]
+        return [LEFT_OUT if y is None else self._judge_output(i, y, r, arithmetic) for i, (y, r) in pairs]
 
     def _judge_output(self, i: int, y: np.ndarray, r: np.ndarray, arithmetic: tolerance.Arithmetic):
         rule = self.call.op.tolerance
@@ -152,10 +155,12 @@ class Answer:
     @functools.cached_property
     def _expected_errors(self) -> list[np.ndarray]:
         working = tolerance.working_dtype(numpy_dtype(self.dtypes[0]))
-        witness = tolerance.Witness(
-            lambda *x: oracle(self.call.op, x, self.call.attributes), self.call.inputs, self.seed
-        )
-        return witness.errors(self.references, working)
+        witness = tolerance.Witness(self._outputs_for, self.call.inputs, self.seed)
+        return witness.errors(self._outputs_for(*self.call.inputs), working)
+
+    def _outputs_for(self, *inputs: np.ndarray | None) -> list[np.ndarray]:
+        """The oracle's outputs, one that is left out as a zero."""
+        return [np.zeros(()) if r is None else r for r in oracle(self.call.op, inputs, self.call.attributes)]
 
 
 @functools.lru_cache(maxsize=16)
@@ -184,12 +189,13 @@ def answer_to(
     return Answer(call, dtypes, [] if out_of_range else references, seed, out_of_range)
 
 
-def oracle(op: Any, inputs: Sequence[np.ndarray | None], attributes: dict[str, Any]) -> list[np.ndarray]:
-    """All outputs of an op by its oracle."""
+def oracle(op: Any, inputs: Sequence[np.ndarray | None], attributes: dict[str, Any]) -> Outputs:
+    """All outputs of an op by its oracle; None for one whose input, which it is an alias of, is left out."""
     function = getattr(kernels().reference(op.name), op.name)
     with np.errstate(all="ignore"):
         results = function(*inputs, **attributes)
-    return [np.asarray(r) for r in (results if isinstance(results, tuple | list) else (results,))]
+    results = results if isinstance(results, tuple | list) else (results,)
+    return [None if r is None else np.asarray(r) for r in results]
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------
@@ -200,7 +206,7 @@ def _output_specs(op: Any, inputs: Sequence, dtypes: tuple[str, ...], references
     return tuple(
         OutputSpec(
             output.name,
-            reference.shape,
+            np.shape(reference),
             numpy_dtype(_output_dtype(op, output.dtype, dtypes)),
             names.index(output.alias) if output.alias else None,
         )

@@ -131,18 +131,18 @@ dg_status_t forgets_the_end_of_a_long_axis(const dg_kernel_t &original, dg_kerne
 }  // namespace
 
 const Fault layout_faults[] = {
-    {"input_strides", ignores_input_strides, nullptr},
-    {"output_strides", ignores_output_strides, nullptr},
-    {"input_offset", ignores_input_offset, nullptr},
-    {"output_offset", ignores_output_offset, nullptr},
-    {"stride_zero", ignores_stride_zero, nullptr},
-    {"negative_strides", drops_the_sign_of_strides, nullptr},
-    {"stale_strides", reuses_the_first_strides, nullptr},
-    {"overrun", overruns_the_output, nullptr},
-    {"fills_gaps", fills_the_gaps, nullptr},
-    {"partial_tile", skips_the_last_tile, nullptr},
-    {"past_1024", off_by_one_past_1024, nullptr},
-    {"long_axis", forgets_the_end_of_a_long_axis, nullptr},
-    {nullptr, nullptr, nullptr}};
+    {"input_strides", ignores_input_strides, nullptr, 0},
+    {"output_strides", ignores_output_strides, nullptr, 0},
+    {"input_offset", ignores_input_offset, nullptr, 0},
+    {"output_offset", ignores_output_offset, nullptr, 0},
+    {"stride_zero", ignores_stride_zero, nullptr, 0},
+    {"negative_strides", drops_the_sign_of_strides, nullptr, 0},
+    {"stale_strides", reuses_the_first_strides, nullptr, 0},
+    {"overrun", overruns_the_output, nullptr, 0},
+    {"fills_gaps", fills_the_gaps, nullptr, 0},
+    {"partial_tile", skips_the_last_tile, nullptr, 0},
+    {"past_1024", off_by_one_past_1024, nullptr, 0},
+    {"long_axis", forgets_the_end_of_a_long_axis, nullptr, 0},
+    {nullptr, nullptr, nullptr, 0}};
 
 }  // namespace mutant

@@ -171,23 +171,23 @@ void has_an_absurd_size(dg_plugin_t &plugin, dg_device_api_t &) { plugin.struct_
 }  // namespace
 
 const Fault memory_faults[] = {
-    {"leaks", nullptr, leaks},
-    {"misaligned", nullptr, misaligns},
-    {"upload_last_byte", nullptr, loses_the_last_byte_up},
-    {"download_last_byte", nullptr, loses_the_last_byte_down},
-    {"copy_last_byte", nullptr, loses_the_last_byte},
-    {"copy_offset", nullptr, ignores_the_source_offset},
-    {"fill_offset", nullptr, fill_ignores_the_offset},
-    {"fill_like_memset", nullptr, fills_like_memset},
-    {"late_read", nullptr, reads_the_source_late},
-    {"device_count", nullptr, changes_the_device_count},
-    {"any_index", nullptr, opens_any_index},
-    {"any_memory_kind", nullptr, takes_any_memory_kind},
-    {"shared_memory", nullptr, shares_allocations},
-    {"odd_alignment", nullptr, declares_an_odd_alignment},
-    {"half_a_group", nullptr, has_half_a_group},
-    {"required_slot", nullptr, lacks_a_required_slot},
-    {"absurd_size", nullptr, has_an_absurd_size},
-    {nullptr, nullptr, nullptr}};
+    {"leaks", nullptr, leaks, 0},
+    {"misaligned", nullptr, misaligns, 0},
+    {"upload_last_byte", nullptr, loses_the_last_byte_up, 0},
+    {"download_last_byte", nullptr, loses_the_last_byte_down, 0},
+    {"copy_last_byte", nullptr, loses_the_last_byte, 0},
+    {"copy_offset", nullptr, ignores_the_source_offset, 0},
+    {"fill_offset", nullptr, fill_ignores_the_offset, 0},
+    {"fill_like_memset", nullptr, fills_like_memset, 0},
+    {"late_read", nullptr, reads_the_source_late, 0},
+    {"device_count", nullptr, changes_the_device_count, 0},
+    {"any_index", nullptr, opens_any_index, 0},
+    {"any_memory_kind", nullptr, takes_any_memory_kind, 0},
+    {"shared_memory", nullptr, shares_allocations, 0},
+    {"odd_alignment", nullptr, declares_an_odd_alignment, 0},
+    {"half_a_group", nullptr, has_half_a_group, 0},
+    {"required_slot", nullptr, lacks_a_required_slot, 0},
+    {"absurd_size", nullptr, has_an_absurd_size, 0},
+    {nullptr, nullptr, nullptr, 0}};
 
 }  // namespace mutant

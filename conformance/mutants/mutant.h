@@ -22,17 +22,20 @@ const Base &base();
 // Runs instead of the original's launch. `call` carries the original's user data and may be changed and forwarded.
 using Launch = dg_status_t (*)(const dg_kernel_t &original, dg_kernel_call_t call);
 
-// What a fault changes: the launch of each kernel, the plan of each kernel, or slots of the two tables.
+// What a fault changes: the launch of each kernel, or slots of the two tables. With a `workspace`, kernels that have no
+// plan get one that asks for so many bytes.
 struct Fault {
   const char *name;
   Launch launch;
   void (*install)(dg_plugin_t &plugin, dg_device_api_t &device);
+  uint64_t workspace;
 };
 
 // One table a file, ended by a null name.
 extern const Fault layout_faults[];
 extern const Fault number_faults[];
 extern const Fault contract_faults[];
+extern const Fault plan_faults[];
 extern const Fault memory_faults[];
 extern const Fault stream_faults[];
 

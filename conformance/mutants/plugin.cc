@@ -52,7 +52,7 @@ std::string own_name() {
 }
 
 const Fault *find_fault(const std::string &name) {
-  for (const Fault *table : {layout_faults, number_faults, contract_faults, memory_faults, stream_faults}) {
+  for (const Fault *table : {layout_faults, number_faults, contract_faults, plan_faults, memory_faults, stream_faults}) {
     for (; table->name; ++table) {
       if (name == std::string("mutant_") + table->name) return table;
     }
@@ -63,6 +63,7 @@ const Fault *find_fault(const std::string &name) {
 }
 
 Launch chosen_launch = nullptr;
+uint64_t chosen_workspace = 0;
 
 // A kernel of the mutant: the base's entry with the launch in between.
 struct Entry {
@@ -96,6 +97,21 @@ void plan_destroy(void *user_data, void *plan) {
   entry->original.plan_destroy(entry->original.user_data, plan);
 }
 
+// The plan of a kernel that had none: an object that counts its launches.
+dg_status_t own_plan(const dg_kernel_call_t *, uint64_t *out_workspace_size, void **out_plan) {
+  *out_workspace_size = chosen_workspace;
+  *out_plan = new uint64_t(0);
+  return DG_STATUS_OK;
+}
+
+void own_plan_destroy(void *, void *plan) { delete static_cast<uint64_t *>(plan); }
+
+void choose_plan(dg_kernel_t &entry) {
+  const bool own = !entry.plan && chosen_workspace;
+  entry.plan = own ? own_plan : entry.plan ? plan : nullptr;
+  entry.plan_destroy = own ? own_plan_destroy : entry.plan_destroy ? plan_destroy : nullptr;
+}
+
 struct KernelTable {
   std::vector<std::unique_ptr<Entry>> entries;
   std::vector<const dg_kernel_t *> pointers;
@@ -113,8 +129,7 @@ dg_status_t device_get_kernels(dg_device_t *device, const dg_kernel_t *const **o
       table.entries.push_back(std::make_unique<Entry>(Entry{prefix(kernels[i]), prefix(kernels[i])}));
       dg_kernel_t &entry = table.entries.back()->table;
       entry.launch = launch;
-      entry.plan = entry.plan ? plan : nullptr;
-      entry.plan_destroy = entry.plan_destroy ? plan_destroy : nullptr;
+      choose_plan(entry);
       entry.user_data = table.entries.back().get();
       table.pointers.push_back(&entry);
     }
@@ -136,6 +151,7 @@ struct Tables {
     const Fault *fault = find_fault(name);
     if (!fault) return;
     chosen_launch = fault->launch;
+    chosen_workspace = fault->workspace;
     if (fault->install) fault->install(plugin, device);
   }
 };
