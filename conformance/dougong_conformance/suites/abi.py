@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 
 from .. import elf, header
 from ..case import Case, Context, Fail, NotRun, Unsupported
 from ..native import NULL, C, Device, Plugin, abi_version, dtype_name, ffi, status_name, text, until_none
 from ..session import Session
+from ..threads import in_threads
 
 LEVEL = "abi"
 MAX_STRUCT_SIZE = 65536
@@ -204,7 +204,7 @@ def error_per_thread(session: Session) -> None:
         plugin.api.device_create(plugin.context, count + 7, ffi.new("dg_device_t **"))
         other.append(plugin.last_error())
 
-    _in_threads([fail_otherwise])
+    in_threads([fail_otherwise])
     after = plugin.last_error()
     if after != before:
         raise Fail(f"a failure on another thread changed this thread's sentence from {before!r} to {after!r}")
@@ -288,26 +288,7 @@ def concurrent_opens(session: Session) -> None:
             device.free(handle)
             device.close()
 
-    _in_threads([use] * 8)
-
-
-def _in_threads(functions: list) -> None:
-    """Runs them at a time; raises the first error among theirs."""
-    errors: list[BaseException] = []
-
-    def guarded(function) -> None:
-        try:
-            function()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(function,), daemon=True) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+    in_threads([use] * 8)
 
 
 def properties(session: Session) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -9,6 +10,7 @@ from ..buffer import expect_bytes
 from ..case import Case, Context, Fail, Unsupported
 from ..native import C, CallError, Device, ffi, status_name, stream_handle
 from ..session import Session
+from ..threads import in_threads
 
 LEVEL = "memory"
 SIZES = (1, 3, 4, 63, 64, 65, 4095, 4096, 4097, (1 << 20) + 1)
@@ -123,6 +125,29 @@ def cycles(session: Session) -> None:
 def _block_size(device: Device) -> int:
     total = int(device.properties().memory_total)
     return min(total // 2, 64 << 20) if total else 1 << 20
+
+
+def from_threads(session: Session) -> None:
+    """Eight threads allocate, ask and free at a time: no two hold one piece of memory."""
+    device = session.device
+    held: set[int] = set()
+    lock = threading.Lock()
+
+    def work(tag: int) -> None:
+        for i in range(300):
+            handle = device.allocate(1 + (i * 997 + tag * 131) % 65536)
+            address = int(ffi.cast("uintptr_t", handle))
+            with lock:
+                if address in held:
+                    raise Fail("two threads were given one handle at a time")
+                held.add(address)
+            device.properties()
+            with lock:
+                held.remove(address)
+            device.free(handle)
+
+    in_threads([partial(work, tag) for tag in range(8)])
+    _works(session)
 
 
 def all_usable(session: Session) -> None:
@@ -370,6 +395,7 @@ CASES = [
     ("allocate/huge", ("MEM-003",), out_of_memory),
     ("allocate/more-than-there-is", ("MEM-003",), more_than_there_is),
     ("allocate/unknown-kind", ("MEM-005",), unknown_kind),
+    ("allocate/8-threads", ("DEV-006", "MEM-001"), from_threads),
     ("allocate/10000-cycles", ("MEM-013",), cycles),
     ("info/free-and-total", ("MEM-009",), info),
     ("info/follows-allocation", ("MEM-009", "MEM-013"), info_follows),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 from ..buffer import Buffer, expect_bytes
@@ -10,6 +9,7 @@ from ..case import Case, Context, Fail, Unsupported
 from ..gate import Gate, becomes, require_streams
 from ..native import NULL, C, CallError, Device, Stream, ffi, status_name
 from ..session import Session
+from ..threads import in_threads
 
 LEVEL = "stream"
 KIB, MIB = 1 << 10, 1 << 20
@@ -130,27 +130,9 @@ def independent(session: Session) -> None:
         stream.synchronize()
 
     parts = [(tag, session.stream(), session.buffer(2 * KIB), session.buffer(600)) for tag in range(1, 5)]
-    _in_threads([lambda part=part: work(*part) for part in parts])
+    in_threads([lambda part=part: work(*part) for part in parts])
     for tag, _, _, line in parts:
         expect_bytes(f"the work of stream {tag}", line.read(), b"".join(bytes([tag, i & 0xFF]) for i in range(300)))
-
-
-def _in_threads(functions: list) -> None:
-    errors: list[Exception] = []
-
-    def guarded(function) -> None:
-        try:
-            function()
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(function,), daemon=True) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def hundred_streams(session: Session) -> None:
@@ -285,7 +267,7 @@ def threads(session: Session) -> None:
             expect_bytes(f"thread {tag}, round {i}", found, bytes([tag, i]) * KIB)
 
     buffers = [session.buffer(2 * KIB) for _ in range(8)]
-    _in_threads([lambda tag=tag, buffer=buffer: work(tag, buffer) for tag, buffer in enumerate(buffers)])
+    in_threads([lambda tag=tag, buffer=buffer: work(tag, buffer) for tag, buffer in enumerate(buffers)])
 
 
 # ---- Callbacks ---------------------------------------------------------------------------------------------------
