@@ -1,7 +1,12 @@
 // The caching allocator of a device, ordered by streams.
 //
 // A block that is given back may still be in use by work queued on its stream. It is handed out again at once to the
-// same stream, where that work comes first, and to another stream only after an event has said that the work is done.
+// same stream, where that work comes first, and to another stream only after that work is known to be done.
+//
+// DOUGONG_ALLOCATOR=poison fills each block with 0xFF when it is handed out. DOUGONG_ALLOCATOR=canary puts guard bytes
+// before and behind each block and checks them when it is given back: a block that was written outside of its bounds is
+// named on stderr, and by an INTERNAL error at the device's next allocation or synchronisation. Both are for finding
+// faults: they are slow. Read when the device is opened.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -49,6 +54,10 @@ class Allocator {
   void reset_peak();
   // One entry a segment, for people and tools: JSON text.
   std::string snapshot() const;
+
+  // A fork finds the allocator in a whole state.
+  void lock_for_fork();
+  void unlock_after_fork();
 
  private:
   struct State;

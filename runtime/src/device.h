@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class Device {
   const dg_device_api_t &api() const { return plugin_.api(); }
   const dg_device_properties_t &properties() const { return properties_; }  // strings never null, defaults filled in
   Allocator &allocator() const { return *allocator_; }
+  // Throws in a forked child, and once the process is exiting.
+  void check_usable() const { plugin_.check_usable(); }
 
   bool synchronous() const { return api().stream_create == nullptr; }
   bool host_accessible() const { return properties_.capabilities & DG_DEVICE_HOST_ACCESSIBLE; }
@@ -59,10 +62,28 @@ class Device {
   // Waits for everything, and throws the first failure.
   void synchronize();
 
+  // A failure that was met where it could not be thrown: the next query or synchronize of the device, or of any stream
+  // or event of it, throws it.
+  void note_failure(const Error &error);
+  void throw_noted() {
+    if (__builtin_expect(has_noted_.load(std::memory_order_acquire), 0)) throw_first_noted();
+  }
+
   // The dispatcher's own table of the kernels; it lives as long as the device.
   std::atomic<const void *> kernel_index{nullptr};
+  // The Python object of this device, owned by it.
+  std::atomic<void *> python{nullptr};
 
  private:
+  friend class Stream;
+  void open();
+  void read_properties();
+  void read_kernels();
+  void synchronize_streams();
+  void throw_first_noted();
+  void add_stream(Stream &stream);
+  void remove_stream(Stream &stream);
+
   Plugin &plugin_;
   int32_t index_;
   std::string name_;
@@ -71,6 +92,12 @@ class Device {
   std::vector<const dg_kernel_t *> kernels_;
   std::unique_ptr<Allocator> allocator_;
   Ref<Stream> default_stream_;
+  std::atomic<bool> streams_in_use_{false};  // some thread has had another current stream than the default one
+  std::mutex streams_mutex_;
+  std::vector<Stream *> streams_;
+  std::mutex noted_mutex_;
+  std::unique_ptr<Error> noted_;
+  std::atomic<bool> has_noted_{false};
 };
 
 }  // namespace dougong

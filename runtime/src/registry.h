@@ -23,23 +23,47 @@ class Registry {
  public:
   static Registry &get();
 
-  // Makes a name known: `source` says from where, for people; `path` is asked for when the device is first used.
-  // The same file again, by whatever path, is not an error; another file for a known name is: the first one stays.
-  void declare(const std::string &name, const std::string &source, std::function<std::string()> path);
+  // Makes a name known: `source` says from where, for people; `path` is asked for when the device is first used, and
+  // may throw. Returns false, and changes nothing, if the name is known already: the first source stays.
+  bool declare(const std::string &name, const std::string &source, std::function<std::string()> path);
+  // Called with a name that nobody declared, or with "" before the names are listed: it may declare.
+  void set_discovery(std::function<void(const std::string &)> discover);
 
-  // Declares and opens at once; returns the plugin, which may have been open already.
+  // Opens at once; returns the plugin, which may have been open already, by whatever path. Another file for a known
+  // name is refused with both files named.
   Plugin &load(const std::string &path);
 
   // The plugin of a name, opened on first use. An opening that failed fails again with the same first error.
   Plugin &plugin(const std::string &name);
   // "acme" is the current device of acme on this thread, "acme:1" that one.
   Device &device(const std::string &text);
+  // What "acme" means on this thread from now on. At first it is acme:0.
+  void set_current_device(Device &device);
 
-  std::vector<std::string> names() const;
+  std::vector<std::string> names() const;  // sorted
   std::vector<Plugin *> loaded() const;
 
-  // Fork safety: in a child of a process that had opened plugins, every use of a device throws and says `spawn`.
+  // Fork safety: in a child of a process that had opened a plugin, every use of its devices throws and says `spawn`.
+  // The host's own devices ("cpu") and plugins that were not open yet work in the child.
   bool forked() const;
+
+  // For the end of the process: waits for all devices; later uses throw, later frees do nothing.
+  void shutdown();
+
+ private:
+  struct Entry;
+  struct State;
+  Registry();
+  Entry *find(const std::string &name);
+  Entry &known(const std::string &name);
+  Plugin *opened(const std::string &name);
+  Plugin &open(Entry &entry);
+  Plugin &open_locked(Entry &entry, const std::string &path);
+  Plugin &load_locked(const std::string &path, const std::string &expected_name);
+  void check_free(const std::string &name, const std::string &path);
+  static void before_fork();
+  static void after_fork(bool child);
+  State *state_;  // leaked on purpose
 };
 
 }  // namespace dougong

@@ -4,8 +4,11 @@
 
 #include <dougong/dg_device.h>
 
+#include <chrono>
 #include <functional>
+#include <mutex>
 
+#include "dispatch.h"
 #include "ref.h"
 
 namespace dougong {
@@ -24,12 +27,30 @@ class Stream : public RefCounted {
   bool query();  // true when all work queued so far is done; throws its failure
   void synchronize();
   void wait(Event &event);
-  // Runs the function on a thread of the plugin once the stream comes there, or at once on a synchronous device.
+  // Runs the function on a thread of the plugin once the stream comes there, or at once on a synchronous device. It may
+  // not use a device.
   void add_callback(std::function<void(dg_status_t)> function);
 
  private:
+  friend class Submission;
+  friend class Allocator;
   Device &device_;
   dg_stream_t *handle_ = nullptr;
+  std::mutex submission_;
+  void *pool_ = nullptr;  // the allocator's memory of this stream
+};
+
+// Held while calling a slot that is tagged [one thread per stream]: the interpreter's lock is released, then the stream
+// is taken. Does nothing on a synchronous device.
+class Submission {
+ public:
+  explicit Submission(Stream &stream) : unlocked_(stream.handle() != nullptr) {
+    if (stream.handle()) guard_ = std::unique_lock<std::mutex>(stream.submission_);
+  }
+
+ private:
+  Unlocked unlocked_;
+  std::unique_lock<std::mutex> guard_;
 };
 
 class Event : public RefCounted {
@@ -46,8 +67,12 @@ class Event : public RefCounted {
   double elapsed_to(Event &end);  // milliseconds
 
  private:
+  friend class Stream;
   Device &device_;
+  const bool timing_;
   dg_event_t *handle_ = nullptr;
+  Ref<Stream> stream_;  // that recorded it last, where the plugin has no events
+  std::chrono::steady_clock::time_point time_{};  // of the record, on a synchronous device
 };
 
 }  // namespace dougong
