@@ -54,8 +54,10 @@ format: $(VENV)/.ready ## put Python and C++ into the house style; headers of th
 .PHONY: gen gen-write
 gen: $(VENV)/.ready ## check that the generated files are current
 	$(PY) kernels/tools/opgen.py
+	$(PY) scripts/quotes.py
 gen-write: $(VENV)/.ready ## write the generated files
 	$(PY) kernels/tools/opgen.py --write
+	$(PY) scripts/quotes.py --write
 
 .PHONY: abi abi-write
 abi: $(VENV)/.ready ## check that the device API is as promised
