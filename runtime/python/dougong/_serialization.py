@@ -271,10 +271,10 @@ def _entry(name: str, raw: Any, start: int, path: Any) -> _Entry:
     if code not in _NAMES:
         raise CorruptFileError(f"{path}: tensor {name!r} has the dtype {code!r}, which dougong does not know")
     dtype = _core._dtype_from_name(_NAMES[code])
-    if end - begin != math.prod(shape) * dtype.itemsize:
+    needed = math.prod(shape) * dtype.itemsize
+    if end - begin != needed:
         raise CorruptFileError(
-            f"{path}: tensor {name!r} of dtype {code} and shape {shape} needs {math.prod(shape) * dtype.itemsize} bytes; "
-            f"the file has {end - begin}"
+            f"{path}: tensor {name!r} of dtype {code} and shape {shape} needs {needed} bytes; the file has {end - begin}"
         )
     return _Entry(dtype, shape, start + begin, end - begin)
 
@@ -336,6 +336,6 @@ class _Places:
         except _core.DougongError as error:
             plugin = wanted.split(":")[0]
             raise type(error)(
-                f'{self.path}: tensor {name!r} was saved on {wanted}, and the plugin "{plugin}" does not give that device '
+                f'{self.path}: tensor {name!r} was saved on {wanted}, which the plugin "{plugin}" does not give now '
                 f'({error}); install the plugin, or load with device="cpu"'
             ) from error
