@@ -27,17 +27,28 @@ enum Dtype : int32_t { F32, F64, F16, BF16, I8, I16, I32, I64, U8, BOOL, dtype_c
 
 inline Dtype dtype_of(dg_dtype_t dtype) {
   switch (dtype) {
-    case DG_DTYPE_FLOAT32: return F32;
-    case DG_DTYPE_FLOAT64: return F64;
-    case DG_DTYPE_FLOAT16: return F16;
-    case DG_DTYPE_BFLOAT16: return BF16;
-    case DG_DTYPE_INT8: return I8;
-    case DG_DTYPE_INT16: return I16;
-    case DG_DTYPE_INT32: return I32;
-    case DG_DTYPE_INT64: return I64;
-    case DG_DTYPE_UINT8: return U8;
-    case DG_DTYPE_BOOL: return BOOL;
-    default: return dtype_count;
+    case DG_DTYPE_FLOAT32:
+      return F32;
+    case DG_DTYPE_FLOAT64:
+      return F64;
+    case DG_DTYPE_FLOAT16:
+      return F16;
+    case DG_DTYPE_BFLOAT16:
+      return BF16;
+    case DG_DTYPE_INT8:
+      return I8;
+    case DG_DTYPE_INT16:
+      return I16;
+    case DG_DTYPE_INT32:
+      return I32;
+    case DG_DTYPE_INT64:
+      return I64;
+    case DG_DTYPE_UINT8:
+      return U8;
+    case DG_DTYPE_BOOL:
+      return BOOL;
+    default:
+      return dtype_count;
   }
 }
 
@@ -164,27 +175,43 @@ using Wrapping = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigne
 template <class F>
 inline dg_status_t with_dtype(Dtype dtype, F &&f) {
   switch (dtype) {
-    case F32: return f(float());
-    case F64: return f(double());
-    case F16: return f(Half());
-    case BF16: return f(BFloat16());
-    case I8: return f(int8_t());
-    case I16: return f(int16_t());
-    case I32: return f(int32_t());
-    case I64: return f(int64_t());
-    case U8: return f(uint8_t());
-    case BOOL: return f(Bool());
-    default: return DG_STATUS_UNSUPPORTED;
+    case F32:
+      return f(float());
+    case F64:
+      return f(double());
+    case F16:
+      return f(Half());
+    case BF16:
+      return f(BFloat16());
+    case I8:
+      return f(int8_t());
+    case I16:
+      return f(int16_t());
+    case I32:
+      return f(int32_t());
+    case I64:
+      return f(int64_t());
+    case U8:
+      return f(uint8_t());
+    case BOOL:
+      return f(Bool());
+    default:
+      return DG_STATUS_UNSUPPORTED;
   }
 }
 template <class F>
 inline dg_status_t with_float(Dtype dtype, F &&f) {
   switch (dtype) {
-    case F32: return f(float());
-    case F64: return f(double());
-    case F16: return f(Half());
-    case BF16: return f(BFloat16());
-    default: return DG_STATUS_UNSUPPORTED;
+    case F32:
+      return f(float());
+    case F64:
+      return f(double());
+    case F16:
+      return f(Half());
+    case BF16:
+      return f(BFloat16());
+    default:
+      return DG_STATUS_UNSUPPORTED;
   }
 }
 

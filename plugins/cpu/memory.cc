@@ -13,7 +13,7 @@
 namespace dougong::cpu {
 
 HostMemory host_memory() {
-  struct sysinfo info {};
+  struct sysinfo info{};
   sysinfo(&info);
   HostMemory memory{uint64_t(info.freeram) * info.mem_unit, uint64_t(info.totalram) * info.mem_unit};
   // The kernel's own estimate counts the page cache that it would give up.
@@ -38,7 +38,8 @@ static dg_status_t refuse(size_t size, const HostMemory &memory) {
 
 dg_status_t memory_allocate(dg_device_t *, dg_memory_kind_t kind, size_t size, void **out_handle) {
   if (kind != DG_MEMORY_DEVICE && kind != DG_MEMORY_HOST_PINNED)
-    return fail(DG_STATUS_UNSUPPORTED, "cpu: memory kind %d is unknown; there are DEVICE (0) and HOST_PINNED (1)", kind);
+    return fail(DG_STATUS_UNSUPPORTED, "cpu: memory kind %d is unknown; there are DEVICE (0) and HOST_PINNED (1)",
+                kind);
   constexpr size_t always_checked = size_t(64) << 20;
   if (size >= always_checked) {
     HostMemory memory = host_memory();
@@ -68,8 +69,8 @@ dg_status_t copy_host_to_device(dg_device_t *, void *destination, size_t destina
   return DG_STATUS_OK;
 }
 
-dg_status_t copy_device_to_host(dg_device_t *, void *destination, const void *source, size_t source_offset,
-                                size_t size, dg_stream_t *) {
+dg_status_t copy_device_to_host(dg_device_t *, void *destination, const void *source, size_t source_offset, size_t size,
+                                dg_stream_t *) {
   std::memcpy(destination, static_cast<const char *>(source) + source_offset, size);
   return DG_STATUS_OK;
 }

@@ -67,10 +67,14 @@ void load(void *destination, const char *source, int64_t stride, int64_t count, 
   if (widen && dtype == F16) return load_wide<Half>(static_cast<float *>(destination), source, stride, count);
   if (widen && dtype == BF16) return load_wide<BFloat16>(static_cast<float *>(destination), source, stride, count);
   switch (item_sizes[dtype]) {
-    case 1: return gather(static_cast<uint8_t *>(destination), source, stride, count);
-    case 2: return gather(static_cast<uint16_t *>(destination), source, stride, count);
-    case 4: return gather(static_cast<uint32_t *>(destination), source, stride, count);
-    default: return gather(static_cast<uint64_t *>(destination), source, stride, count);
+    case 1:
+      return gather(static_cast<uint8_t *>(destination), source, stride, count);
+    case 2:
+      return gather(static_cast<uint16_t *>(destination), source, stride, count);
+    case 4:
+      return gather(static_cast<uint32_t *>(destination), source, stride, count);
+    default:
+      return gather(static_cast<uint64_t *>(destination), source, stride, count);
   }
 }
 
@@ -79,10 +83,14 @@ void store(char *destination, int64_t stride, const void *source, int64_t count,
   if (widen && dtype == BF16)
     return store_wide<BFloat16>(destination, stride, static_cast<const float *>(source), count);
   switch (item_sizes[dtype]) {
-    case 1: return scatter(destination, stride, static_cast<const uint8_t *>(source), count);
-    case 2: return scatter(destination, stride, static_cast<const uint16_t *>(source), count);
-    case 4: return scatter(destination, stride, static_cast<const uint32_t *>(source), count);
-    default: return scatter(destination, stride, static_cast<const uint64_t *>(source), count);
+    case 1:
+      return scatter(destination, stride, static_cast<const uint8_t *>(source), count);
+    case 2:
+      return scatter(destination, stride, static_cast<const uint16_t *>(source), count);
+    case 4:
+      return scatter(destination, stride, static_cast<const uint32_t *>(source), count);
+    default:
+      return scatter(destination, stride, static_cast<const uint64_t *>(source), count);
   }
 }
 
@@ -172,10 +180,14 @@ void copy_tensor(const dg_tensor_t &destination, const dg_tensor_t &source) {
   nest.finish();
   char *out = address(destination), *in = address(source);
   switch (size) {
-    case 1: return copy_nest<uint8_t>(nest, out, in, source.dtype == DG_DTYPE_BOOL);
-    case 2: return copy_nest<uint16_t>(nest, out, in, false);
-    case 4: return copy_nest<uint32_t>(nest, out, in, false);
-    default: return copy_nest<uint64_t>(nest, out, in, false);
+    case 1:
+      return copy_nest<uint8_t>(nest, out, in, source.dtype == DG_DTYPE_BOOL);
+    case 2:
+      return copy_nest<uint16_t>(nest, out, in, false);
+    case 4:
+      return copy_nest<uint32_t>(nest, out, in, false);
+    default:
+      return copy_nest<uint64_t>(nest, out, in, false);
   }
 }
 
@@ -198,10 +210,14 @@ void fill_tensor(const dg_tensor_t &destination, const dg_scalar_t &scalar) {
   int64_t stride = nest.row_stride()[0], count = nest.row_size();
   nest.each_row({address(destination)}, [&](char *const(&pointer)[1]) {
     switch (item_sizes[dtype]) {
-      case 1: return fill_row<uint8_t>(pointer[0], stride, count, element);
-      case 2: return fill_row<uint16_t>(pointer[0], stride, count, element);
-      case 4: return fill_row<uint32_t>(pointer[0], stride, count, element);
-      default: return fill_row<uint64_t>(pointer[0], stride, count, element);
+      case 1:
+        return fill_row<uint8_t>(pointer[0], stride, count, element);
+      case 2:
+        return fill_row<uint16_t>(pointer[0], stride, count, element);
+      case 4:
+        return fill_row<uint32_t>(pointer[0], stride, count, element);
+      default:
+        return fill_row<uint64_t>(pointer[0], stride, count, element);
     }
   });
 }

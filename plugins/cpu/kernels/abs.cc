@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "elementwise.h"
 #include <cmath>
+
+#include "elementwise.h"
 
 namespace dougong::cpu {
 
 struct Abs {
   template <class T>
   T operator()(T x) const {
-    if constexpr (std::is_floating_point_v<T>) return std::fabs(x);
-    else return x < T(0) ? T(0 - Wrapping<T>(x)) : x;
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fabs(x);
+    else
+      return x < T(0) ? T(0 - Wrapping<T>(x)) : x;
   }
 };
 

@@ -6,9 +6,12 @@ namespace dougong::cpu {
 struct Add {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_same_v<T, bool>) return a || b;
-    else if constexpr (std::is_integral_v<T>) return T(Wrapping<T>(a) + Wrapping<T>(b));
-    else return a + b;
+    if constexpr (std::is_same_v<T, bool>)
+      return a || b;
+    else if constexpr (std::is_integral_v<T>)
+      return T(Wrapping<T>(a) + Wrapping<T>(b));
+    else
+      return a + b;
   }
 };
 

@@ -12,9 +12,12 @@ static void cast_loop(char *const *operand, int64_t count, const void *) {
     for (int64_t i = 0; i < count; ++i) {
       auto x = value(in[i]);
       using Value = decltype(value(To()));
-      if constexpr (to_half && std::is_same_v<From, double>) out[i] = round_to_odd(x);
-      else if constexpr (to_half && std::is_integral_v<From>) out[i] = round_to_odd(int64_t(x));
-      else out[i] = Store<To>::from(convert<Value>(x));
+      if constexpr (to_half && std::is_same_v<From, double>)
+        out[i] = round_to_odd(x);
+      else if constexpr (to_half && std::is_integral_v<From>)
+        out[i] = round_to_odd(int64_t(x));
+      else
+        out[i] = Store<To>::from(convert<Value>(x));
     }
   });
 }
@@ -22,17 +25,27 @@ static void cast_loop(char *const *operand, int64_t count, const void *) {
 template <class From>
 static Loop loop_to(Dtype to) {
   switch (to) {
-    case F32: return cast_loop<float, From, false>;
-    case F64: return cast_loop<double, From, false>;
+    case F32:
+      return cast_loop<float, From, false>;
+    case F64:
+      return cast_loop<double, From, false>;
     case F16:
-    case BF16: return cast_loop<float, From, true>;
-    case I8: return cast_loop<int8_t, From, false>;
-    case I16: return cast_loop<int16_t, From, false>;
-    case I32: return cast_loop<int32_t, From, false>;
-    case I64: return cast_loop<int64_t, From, false>;
-    case U8: return cast_loop<uint8_t, From, false>;
-    case BOOL: return cast_loop<Bool, From, false>;
-    default: return nullptr;
+    case BF16:
+      return cast_loop<float, From, true>;
+    case I8:
+      return cast_loop<int8_t, From, false>;
+    case I16:
+      return cast_loop<int16_t, From, false>;
+    case I32:
+      return cast_loop<int32_t, From, false>;
+    case I64:
+      return cast_loop<int64_t, From, false>;
+    case U8:
+      return cast_loop<uint8_t, From, false>;
+    case BOOL:
+      return cast_loop<Bool, From, false>;
+    default:
+      return nullptr;
   }
 }
 
@@ -40,15 +53,24 @@ static Loop loop_between(Dtype from, Dtype to) {
   switch (from) {
     case F32:
     case F16:
-    case BF16: return loop_to<float>(to);
-    case F64: return loop_to<double>(to);
-    case I8: return loop_to<int8_t>(to);
-    case I16: return loop_to<int16_t>(to);
-    case I32: return loop_to<int32_t>(to);
-    case I64: return loop_to<int64_t>(to);
-    case U8: return loop_to<uint8_t>(to);
-    case BOOL: return loop_to<Bool>(to);
-    default: return nullptr;
+    case BF16:
+      return loop_to<float>(to);
+    case F64:
+      return loop_to<double>(to);
+    case I8:
+      return loop_to<int8_t>(to);
+    case I16:
+      return loop_to<int16_t>(to);
+    case I32:
+      return loop_to<int32_t>(to);
+    case I64:
+      return loop_to<int64_t>(to);
+    case U8:
+      return loop_to<uint8_t>(to);
+    case BOOL:
+      return loop_to<Bool>(to);
+    default:
+      return nullptr;
   }
 }
 

@@ -9,16 +9,26 @@ namespace dougong::cpu {
 
 // The sizes of a convolution. x, weight and y stand for the tensors of these shapes, gradients included.
 struct ConvShape {
-  int64_t batch, channels, height, width;       // x
-  int64_t out_channels, kernel_h, kernel_w;     // weight
-  int64_t out_h, out_w;                         // y
+  int64_t batch, channels, height, width;    // x
+  int64_t out_channels, kernel_h, kernel_w;  // weight
+  int64_t out_h, out_w;                      // y
   int64_t groups, stride[2], padding[2], dilation[2];
 
   template <class Attributes>
   ConvShape(const Attributes &a, const int64_t *x, const int64_t *weight, const int64_t *y)
-      : batch(x[0]), channels(x[1]), height(x[2]), width(x[3]), out_channels(weight[0]), kernel_h(weight[2]),
-        kernel_w(weight[3]), out_h(y[2]), out_w(y[3]), groups(a.groups), stride{a.stride[0], a.stride[1]},
-        padding{a.padding[0], a.padding[1]}, dilation{a.dilation[0], a.dilation[1]} {}
+      : batch(x[0]),
+        channels(x[1]),
+        height(x[2]),
+        width(x[3]),
+        out_channels(weight[0]),
+        kernel_h(weight[2]),
+        kernel_w(weight[3]),
+        out_h(y[2]),
+        out_w(y[3]),
+        groups(a.groups),
+        stride{a.stride[0], a.stride[1]},
+        padding{a.padding[0], a.padding[1]},
+        dilation{a.dilation[0], a.dilation[1]} {}
 
   int64_t group_channels() const { return channels / groups; }
   int64_t group_outputs() const { return out_channels / groups; }
@@ -78,8 +88,8 @@ inline Range inside(int64_t size, int64_t count, int64_t stride, int64_t shift) 
   return {begin < end ? begin : end, end};
 }
 
-// f(row of an image, row of columns, range, stride, shift): columns[o] belongs to image[o * stride + shift] for o in the
-// range, and to padding elsewhere. A null image row is all padding.
+// f(row of an image, row of columns, range, stride, shift): columns[o] belongs to image[o * stride + shift] for o in
+// the range, and to padding elsewhere. A null image row is all padding.
 template <class Image, class Columns, class F>
 void each_patch_row(const ConvShape &s, Image *image, Columns *columns, F &&f) {
   for (int64_t c = 0; c < s.group_channels(); ++c) {

@@ -13,8 +13,11 @@ struct Convolution {
   Convolution(const dg_kernel_call_t *call, Arena &arena)
       : s(attributes<dg_conv2d_attributes_t>(call), call->inputs[0]->shape, call->inputs[1]->shape,
           call->outputs[0]->shape),
-        x(*call->inputs[0], arena), weight(*call->inputs[1], arena), y(*call->outputs[0], arena),
-        columns(s.pointwise() ? nullptr : arena.take<C>(s.patch() * s.places())), bias(call->inputs[2]) {}
+        x(*call->inputs[0], arena),
+        weight(*call->inputs[1], arena),
+        y(*call->outputs[0], arena),
+        columns(s.pointwise() ? nullptr : arena.take<C>(s.patch() * s.places())),
+        bias(call->inputs[2]) {}
 
   void operator()() const {
     const C *images = x.read(), *weights = weight.read();

@@ -12,7 +12,9 @@ struct InputGradient {
   InputGradient(const dg_kernel_call_t *call, Arena &arena)
       : s(attributes<dg_conv2d_backward_input_attributes_t>(call), call->outputs[0]->shape, call->inputs[1]->shape,
           call->inputs[0]->shape),
-        dy(*call->inputs[0], arena), weight(*call->inputs[1], arena), dx(*call->outputs[0], arena),
+        dy(*call->inputs[0], arena),
+        weight(*call->inputs[1], arena),
+        dx(*call->outputs[0], arena),
         columns(s.pointwise() ? nullptr : arena.take<C>(s.patch() * s.places())) {}
 
   void operator()() const {

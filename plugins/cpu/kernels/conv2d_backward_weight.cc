@@ -12,7 +12,9 @@ struct WeightGradient {
   WeightGradient(const dg_kernel_call_t *call, Arena &arena)
       : s(attributes<dg_conv2d_backward_weight_attributes_t>(call), call->inputs[1]->shape, call->outputs[0]->shape,
           call->inputs[0]->shape),
-        dy(*call->inputs[0], arena), x(*call->inputs[1], arena), dweight(*call->outputs[0], arena),
+        dy(*call->inputs[0], arena),
+        x(*call->inputs[1], arena),
+        dweight(*call->outputs[0], arena),
         columns(s.pointwise() ? nullptr : arena.take<C>(s.patch() * s.places())) {}
 
   void operator()() const {

@@ -26,7 +26,8 @@ static dg_status_t losses(const dg_kernel_call_t *call) {
   DenseOutput<C> y(*call->outputs[0]);
   double total = 0;
   for (int64_t i = 0; i < classes.batch; ++i) {
-    double loss = classes.ignored(i) ? 0.0 : loss_of_row(classes, x.data() + i * classes.classes, classes.target.data[i]);
+    double loss =
+        classes.ignored(i) ? 0.0 : loss_of_row(classes, x.data() + i * classes.classes, classes.target.data[i]);
     if (a.reduction == DG_CROSS_ENTROPY_REDUCTION_NONE) y.data()[i] = C(loss);
     total += loss;
   }

@@ -1,5 +1,5 @@
-// Elementwise ops: one loop over dense memory for each dtype; the driver brings every layout and the 16-bit floats to it.
-// SPDX-License-Identifier: Apache-2.0
+// Elementwise ops: one loop over dense memory for each dtype; the driver brings every layout and the 16-bit floats to
+// it. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "kernel.h"

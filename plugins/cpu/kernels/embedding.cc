@@ -19,13 +19,15 @@ static dg_status_t embedding_launch(const dg_kernel_call_t *call) {
   dg_status_t status = index.normalise(weight.shape[0], "embedding");
   if (status != DG_STATUS_OK) return status;
   int64_t size = item_size(y), width = weight.shape[1];
-  int64_t to_stride = width > 1 ? y.strides[y.ndim - 1] * size : size, from_stride = width > 1 ? weight.strides[1] * size : size;
+  int64_t to_stride = width > 1 ? y.strides[y.ndim - 1] * size : size,
+          from_stride = width > 1 ? weight.strides[1] * size : size;
   int64_t row_stride = weight.shape[0] > 1 ? weight.strides[0] * size : 0;
   bool is_bool = y.dtype == DG_DTYPE_BOOL, dense = to_stride == size && from_stride == size && !is_bool;
   for (int64_t i = 0; i < index.count; ++i) {
     char *to = row_of(y, i);
     const char *from = address(weight) + index.data[i] * row_stride;
-    if (dense) std::memcpy(to, from, size_t(width * size));
+    if (dense)
+      std::memcpy(to, from, size_t(width * size));
     else
       for (int64_t j = 0; j < width; ++j) move_item(to + j * to_stride, from + j * from_stride, size, is_bool);
   }

@@ -11,8 +11,9 @@ static dg_status_t gather_launch(const dg_kernel_call_t *call) {
   if (status != DG_STATUS_OK) return status;
   int64_t size = item_size(x);
   bool is_bool = x.dtype == DG_DTYPE_BOOL;
-  IndexedNest(y, x, axis).each(address(y), address(x), index.data,
-                               [&](char *to, const char *from) { move_item(to, from, size, is_bool); });
+  IndexedNest(y, x, axis).each(address(y), address(x), index.data, [&](char *to, const char *from) {
+    move_item(to, from, size, is_bool);
+  });
   return DG_STATUS_OK;
 }
 

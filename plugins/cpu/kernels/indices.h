@@ -46,10 +46,18 @@ struct Indices {
 // One element of `size` bytes; a bool becomes 0 or 1.
 inline void move_item(char *to, const char *from, int64_t size, bool is_bool) {
   switch (size) {
-    case 1: *to = is_bool ? char(*from != 0) : *from; break;
-    case 2: std::memcpy(to, from, 2); break;
-    case 4: std::memcpy(to, from, 4); break;
-    default: std::memcpy(to, from, 8); break;
+    case 1:
+      *to = is_bool ? char(*from != 0) : *from;
+      break;
+    case 2:
+      std::memcpy(to, from, 2);
+      break;
+    case 4:
+      std::memcpy(to, from, 4);
+      break;
+    default:
+      std::memcpy(to, from, 8);
+      break;
   }
 }
 

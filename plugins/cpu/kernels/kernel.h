@@ -22,8 +22,15 @@ using Plan = dg_status_t (*)(const dg_kernel_call_t *call, uint64_t *out_workspa
 // All dtypes that the op allows.
 constexpr dg_kernel_t kernel(const char *op, uint32_t flags, Launch launch, const void *user_data = nullptr,
                              Plan plan = nullptr) {
-  return {sizeof(dg_kernel_t), op,     {nullptr, nullptr, nullptr}, flags, 0, const_cast<void *>(user_data),
-          launch,              plan,   nullptr};
+  return {sizeof(dg_kernel_t),
+          op,
+          {nullptr, nullptr, nullptr},
+          flags,
+          0,
+          const_cast<void *>(user_data),
+          launch,
+          plan,
+          nullptr};
 }
 
 // For kernels that take temporary memory.
@@ -32,8 +39,9 @@ dg_status_t guarded(const dg_kernel_call_t *call) {
   try {
     return launch(call);
   } catch (const std::bad_alloc &) {
-    return fail(DG_STATUS_OUT_OF_MEMORY, "the host has no memory left for the temporary buffers of a kernel; "
-                                         "nothing was written. Use smaller batches");
+    return fail(DG_STATUS_OUT_OF_MEMORY,
+                "the host has no memory left for the temporary buffers of a kernel; "
+                "nothing was written. Use smaller batches");
   }
 }
 

@@ -45,7 +45,8 @@ static void gradients(const dg_kernel_call_t *call, int64_t n) {
   int64_t rows = element_count(*call->inputs[3]);
   double *dw = weight_sums.data(), *db = bias_sums.data();
   for (int64_t row = 0; row < rows; ++row) {
-    RowGradient<C> gradient{dy.data() + row * n, x.data() + row * n, weight.data(), mean.data()[row], rstd.data()[row], n};
+    RowGradient<C> gradient{dy.data() + row * n, x.data() + row * n, weight.data(),
+                            mean.data()[row],    rstd.data()[row],   n};
     C *out = dx.data() + row * n;
     vectorised([=] {
       gradient.write_dx(out);

@@ -17,7 +17,8 @@ struct Batches {
     m = y.shape[y.ndim - 2], n = y.shape[y.ndim - 1], k = a.shape[a.ndim - 1];
     for (int32_t axis = 0; axis < y.ndim - 2; ++axis) {
       int32_t from_end = y.ndim - axis;
-      nest.add_axis(y.shape[axis], {y.strides[axis] * item_size(y), batch_stride(a, from_end), batch_stride(b, from_end)});
+      nest.add_axis(y.shape[axis],
+                    {y.strides[axis] * item_size(y), batch_stride(a, from_end), batch_stride(b, from_end)});
     }
     nest.finish();
     base[0] = address(y), base[1] = address(a), base[2] = address(b);
@@ -52,8 +53,7 @@ static void multiply_integers(int64_t m, int64_t n, int64_t k, Matrix<const T> a
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       U sum = 0;
-      for (int64_t p = 0; p < k; ++p)
-        sum += U(a.data[i * a.row + p * a.column]) * U(b.data[p * b.row + j * b.column]);
+      for (int64_t p = 0; p < k; ++p) sum += U(a.data[i * a.row + p * a.column]) * U(b.data[p * b.row + j * b.column]);
       c.data[i * c.row + j * c.column] = T(sum);
     }
   }
@@ -96,13 +96,24 @@ static void multiply_halves(const dg_kernel_call_t *call) {
 
 static dg_status_t matmul_launch(const dg_kernel_call_t *call) {
   switch (dtype_of(call->inputs[0]->dtype)) {
-    case F32: multiply<float>(call); return DG_STATUS_OK;
-    case F64: multiply<double>(call); return DG_STATUS_OK;
-    case I32: multiply<int32_t>(call); return DG_STATUS_OK;
-    case I64: multiply<int64_t>(call); return DG_STATUS_OK;
+    case F32:
+      multiply<float>(call);
+      return DG_STATUS_OK;
+    case F64:
+      multiply<double>(call);
+      return DG_STATUS_OK;
+    case I32:
+      multiply<int32_t>(call);
+      return DG_STATUS_OK;
+    case I64:
+      multiply<int64_t>(call);
+      return DG_STATUS_OK;
     case F16:
-    case BF16: multiply_halves(call); return DG_STATUS_OK;
-    default: return fail(DG_STATUS_UNSUPPORTED, "matmul does not allow dtype 0x%08x", call->inputs[0]->dtype);
+    case BF16:
+      multiply_halves(call);
+      return DG_STATUS_OK;
+    default:
+      return fail(DG_STATUS_UNSUPPORTED, "matmul does not allow dtype 0x%08x", call->inputs[0]->dtype);
   }
 }
 

@@ -8,7 +8,11 @@ struct PoolAxis {
   int64_t size, count, kernel, stride, padding, dilation;
 
   PoolAxis(const dg_max_pool2d_attributes_t &a, int i, int64_t size, int64_t count)
-      : size(size), count(count), kernel(a.kernel_size[i]), stride(a.stride[i]), padding(a.padding[i]),
+      : size(size),
+        count(count),
+        kernel(a.kernel_size[i]),
+        stride(a.stride[i]),
+        padding(a.padding[i]),
         dilation(a.dilation[i]) {}
   int64_t place(int64_t o, int64_t k) const { return o * stride - padding + k * dilation; }
   bool inside(int64_t place) const { return place >= 0 && place < size; }

@@ -6,8 +6,10 @@ namespace dougong::cpu {
 struct Neg {
   template <class T>
   T operator()(T x) const {
-    if constexpr (std::is_integral_v<T>) return T(0 - Wrapping<T>(x));
-    else return -x;
+    if constexpr (std::is_integral_v<T>)
+      return T(0 - Wrapping<T>(x));
+    else
+      return -x;
   }
 };
 

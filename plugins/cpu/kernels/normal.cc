@@ -12,10 +12,18 @@ static void box_muller(double u1, double u2, double *out) {
   double quarters = std::nearbyint(4.0 * u2), angle = (4.0 * u2 - quarters) * 1.57079632679489661923;
   double c = std::cos(angle), s = std::sin(angle);
   switch (int(quarters) & 3) {
-    case 0: out[0] = c, out[1] = s; break;
-    case 1: out[0] = -s, out[1] = c; break;
-    case 2: out[0] = -c, out[1] = -s; break;
-    default: out[0] = s, out[1] = -c; break;
+    case 0:
+      out[0] = c, out[1] = s;
+      break;
+    case 1:
+      out[0] = -s, out[1] = c;
+      break;
+    case 2:
+      out[0] = -c, out[1] = -s;
+      break;
+    default:
+      out[0] = s, out[1] = -c;
+      break;
   }
   out[0] *= radius, out[1] *= radius;
 }

@@ -23,8 +23,10 @@ static T integer_power(T base, T exponent) {
 struct Pow {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>) return integer_power(a, b);
-    else return std::pow(a, b);
+    if constexpr (std::is_integral_v<T>)
+      return integer_power(a, b);
+    else
+      return std::pow(a, b);
   }
 };
 

@@ -92,8 +92,10 @@ void each_result(const Reduction &r, One &&one, Tile &&tile) {
     int64_t size = r.kept.row_size(), step = by_columns ? tile_width : 1;
     for (int64_t i = 0; i < size; i += step) {
       char *x = pointer[0] + i * x_stride, *y = pointer[1] + i * y_stride;
-      if (by_columns) tile(x, y, y_stride, size - i < tile_width ? size - i : tile_width);
-      else one(x, y);
+      if (by_columns)
+        tile(x, y, y_stride, size - i < tile_width ? size - i : tile_width);
+      else
+        one(x, y);
     }
   });
 }
@@ -121,8 +123,10 @@ void reduce(const Reduction &r, const Op &op, const Finish &finish) {
 // A float64 result rounded once to T.
 template <class T>
 T rounded(double x) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return Store<T>::from(round_to_odd(x));
-  else return T(x);
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return Store<T>::from(round_to_odd(x));
+  else
+    return T(x);
 }
 
 template <class C>
@@ -164,8 +168,10 @@ dg_status_t best_launch(const dg_kernel_call_t *call) {
     using T = decltype(type);
     using C = std::conditional_t<std::is_same_v<T, Bool>, uint8_t, Compute<T>>;
     reduce<T>(r, BestOp<C, Order>(), [](C best) {
-      if constexpr (std::is_same_v<T, Bool>) return Bool{uint8_t(best != 0)};
-      else return Store<T>::from(best);
+      if constexpr (std::is_same_v<T, Bool>)
+        return Bool{uint8_t(best != 0)};
+      else
+        return Store<T>::from(best);
     });
     return DG_STATUS_OK;
   });

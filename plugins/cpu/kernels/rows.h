@@ -38,7 +38,8 @@ class AxisRow {
 // f(first, count) for each chunk of a row.
 template <class F>
 void each_chunk(int64_t size, F &&f) {
-  for (int64_t first = 0; first < size; first += chunk_size) f(first, size - first < chunk_size ? size - first : chunk_size);
+  for (int64_t first = 0; first < size; first += chunk_size)
+    f(first, size - first < chunk_size ? size - first : chunk_size);
 }
 
 // f(row of the output, row of input 0, ...) for each row along `axis`; all tensors have the shape of the output.
@@ -64,9 +65,13 @@ void each_axis_row(const dg_kernel_call_t *call, int64_t axis, F &&f) {
   Dtype dtype = dtype_of(y.dtype);
   nest.each_row(base, [&](char *const(&pointer)[N]) {
     for (int64_t i = 0; i < nest.row_size(); ++i) {
-      auto row = [&](int which) { return AxisRow<T>(pointer[which] + i * nest.row_stride()[which], along[which], dtype); };
-      if constexpr (N == 2) f(row(0), row(1));
-      else f(row(0), row(1), row(2));
+      auto row = [&](int which) {
+        return AxisRow<T>(pointer[which] + i * nest.row_stride()[which], along[which], dtype);
+      };
+      if constexpr (N == 2)
+        f(row(0), row(1));
+      else
+        f(row(0), row(1), row(2));
     }
   });
 }

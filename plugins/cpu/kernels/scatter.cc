@@ -20,9 +20,12 @@ static void scatter_add(const dg_tensor_t &y, const dg_tensor_t &source, int32_t
     T item, sum;
     std::memcpy(&item, from, sizeof item);
     std::memcpy(&sum, to, sizeof sum);
-    if constexpr (std::is_same_v<T, Bool>) sum.byte = sum.byte != 0 || item.byte != 0;
-    else if constexpr (std::is_integral_v<T>) sum = T(Wrapping<T>(sum) + Wrapping<T>(item));
-    else sum += item;
+    if constexpr (std::is_same_v<T, Bool>)
+      sum.byte = sum.byte != 0 || item.byte != 0;
+    else if constexpr (std::is_integral_v<T>)
+      sum = T(Wrapping<T>(sum) + Wrapping<T>(item));
+    else
+      sum += item;
     std::memcpy(to, &sum, sizeof sum);
   });
 }

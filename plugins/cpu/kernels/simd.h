@@ -39,7 +39,8 @@ inline Sum<C> sum_row(const C *x, int64_t count, const F &f) {
     }
   }
   Lane folded = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-  Sum<C> total = ((folded[0] + folded[1]) + (folded[2] + folded[3])) + ((folded[4] + folded[5]) + (folded[6] + folded[7]));
+  Sum<C> total =
+      ((folded[0] + folded[1]) + (folded[2] + folded[3])) + ((folded[4] + folded[5]) + (folded[6] + folded[7]));
   Sum<C> rest = 0;
   for (; i < count; ++i) rest += f(Sum<C>(x[i]));
   return total + rest;
@@ -60,30 +61,39 @@ inline double dot_row(const C *x, const C *y, int64_t count) {
     }
   }
   Lane folded = lanes[0] + lanes[1];
-  double total = ((folded[0] + folded[1]) + (folded[2] + folded[3])) + ((folded[4] + folded[5]) + (folded[6] + folded[7]));
+  double total =
+      ((folded[0] + folded[1]) + (folded[2] + folded[3])) + ((folded[4] + folded[5]) + (folded[6] + folded[7]));
   for (; i < count; ++i) total += double(x[i]) * double(y[i]);
   return total;
 }
 
 struct Greatest {
   template <class T>
-  static bool better(T x, T than) { return x > than || x != x; }
+  static bool better(T x, T than) {
+    return x > than || x != x;
+  }
   template <class T>
   static constexpr T identity() {
     return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
   }
   template <class V>
-  static void take(V &best, const V &x) { best = ((x > best) | (x != x)) ? x : best; }
+  static void take(V &best, const V &x) {
+    best = ((x > best) | (x != x)) ? x : best;
+  }
 };
 struct Least {
   template <class T>
-  static bool better(T x, T than) { return x < than || x != x; }
+  static bool better(T x, T than) {
+    return x < than || x != x;
+  }
   template <class T>
   static constexpr T identity() {
     return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
   }
   template <class V>
-  static void take(V &best, const V &x) { best = ((x < best) | (x != x)) ? x : best; }
+  static void take(V &best, const V &x) {
+    best = ((x < best) | (x != x)) ? x : best;
+  }
 };
 
 // The best element of a row; NaN if there is one.

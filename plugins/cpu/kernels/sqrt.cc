@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "elementwise.h"
 #include <cmath>
+
+#include "elementwise.h"
 
 namespace dougong::cpu {
 

@@ -6,8 +6,10 @@ namespace dougong::cpu {
 struct Sub {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>) return T(Wrapping<T>(a) - Wrapping<T>(b));
-    else return a - b;
+    if constexpr (std::is_integral_v<T>)
+      return T(Wrapping<T>(a) - Wrapping<T>(b));
+    else
+      return a - b;
   }
 };
 

@@ -85,7 +85,12 @@ inline float normal_cdf(float x) {
   float tail = normal_tail(std::fabs(x));
   return x < 0.0f ? tail : 1.0f - tail;
 }
-inline double normal_cdf(double x) { return 0.5 * std::erfc(x * -0.70710678118654752440); }
+inline double normal_cdf(double x) {
+  constexpr double high = -0.70710678118654752440, low = 4.8336466567264565e-17;  // together -1 / sqrt(2)
+  double z = x * high, lost = std::fma(x, high, -z) + x * low;
+  double correction = std::fabs(x) < 40 ? 1.1283791670955126 * std::exp(-z * z) * lost : 0.0;
+  return 0.5 * (std::erfc(z) - correction);
+}
 inline float normal_pdf(float x) {
   float t = std::fabs(x);
   t = t > 14.5f ? 14.5f : t;

@@ -207,9 +207,13 @@ class Cpu:
 
 def poisoned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Memory whose bytes are all 0xFF: NaN for floats, -1 for integers."""
-    return np.frombuffer(
-        bytearray(b"\xff" * max(1, int(np.prod(shape)) * np.dtype(dtype).itemsize)), np.uint8
-    )[: int(np.prod(shape)) * np.dtype(dtype).itemsize].view(dtype).reshape(shape)
+    return (
+        np.frombuffer(bytearray(b"\xff" * max(1, int(np.prod(shape)) * np.dtype(dtype).itemsize)), np.uint8)[
+            : int(np.prod(shape)) * np.dtype(dtype).itemsize
+        ]
+        .view(dtype)
+        .reshape(shape)
+    )
 
 
 def describe(x: np.ndarray | None) -> Tensor | None:

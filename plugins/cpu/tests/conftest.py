@@ -1,0 +1,7 @@
+import pytest
+from cpu_driver import Cpu
+
+
+@pytest.fixture(scope="session")
+def cpu() -> Cpu:
+    return Cpu()
