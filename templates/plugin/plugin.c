@@ -101,8 +101,8 @@ static dg_status_t copy_host_to_device(dg_device_t *device, void *destination, s
   return DG_STATUS_OK;
 }
 
-static dg_status_t copy_device_to_host(dg_device_t *device, void *destination, const void *source,
-                                       size_t source_offset, size_t size, dg_stream_t *stream) {
+static dg_status_t copy_device_to_host(dg_device_t *device, void *destination, const void *source, size_t source_offset,
+                                       size_t size, dg_stream_t *stream) {
   (void)device, (void)stream;
   memcpy(destination, (const char *)source + source_offset, size);
   return DG_STATUS_OK;
