@@ -210,12 +210,15 @@ void bind_tensor(py::module_ &module) {
     copy_into(destination, source);
   });
   module.def("_set_data", [](const Tensor &tensor, const Tensor &source) {
-    if (tensor.shape() != source.shape() || tensor.dtype() != source.dtype())
-      fail(DG_STATUS_INVALID_ARGUMENT, "data can be replaced by the same shape and dtype only; found %s %s for %s %s",
+    const bool fits = tensor.shape() == source.shape() &&
+                      (tensor.dtype() == source.dtype() || (is_floating(tensor.dtype()) && is_floating(source.dtype())));
+    if (!fits)
+      fail(DG_STATUS_INVALID_ARGUMENT, "data can be replaced by the same shape only, and a float by a float; found %s %s for %s %s",
            dtype_name(source.dtype()).c_str(), source.shape().text().c_str(), dtype_name(tensor.dtype()).c_str(), tensor.shape().text().c_str());
     const Tensor fresh = source.detach();
     for (int64_t i = 0; i < fresh.ndim(); ++i) tensor->descriptor.strides[i] = fresh.stride(i);
     tensor->descriptor.data = fresh.descriptor().data;
+    tensor->descriptor.dtype = fresh.dtype();
     tensor->descriptor.byte_offset = fresh.descriptor().byte_offset;
     tensor->descriptor.device_type = fresh.descriptor().device_type;
     tensor->descriptor.device_id = fresh.descriptor().device_id;

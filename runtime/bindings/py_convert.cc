@@ -126,7 +126,7 @@ void bind_dtypes(py::module_ &module) {
       .def_property_readonly("is_signed", [](const PyDtype &self) { return dtype_info(self.dtype).kind >= DtypeKind::signed_integer; })
       .def("__repr__", [](const PyDtype &self) { return "dougong." + dtype_name(self.dtype); })
       .def("__reduce__", [](const PyDtype &self) {
-        return py::make_tuple(py::module_::import("dougong").attr("_dtype_from_name"), py::make_tuple(dtype_name(self.dtype)));
+        return py::make_tuple(py::module_::import("dougong._core").attr("_dtype_from_name"), py::make_tuple(dtype_name(self.dtype)));
       });
   for (int i = 0; i < dtype_count; ++i) {
     py::object object = py::cast(PyDtype{dtype_table[i].dtype});
