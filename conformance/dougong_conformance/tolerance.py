@@ -29,6 +29,8 @@ from dataclasses import dataclass, field
 import ml_dtypes
 import numpy as np
 
+from .noise import noisy
+
 RHO_LIMIT = 1.5
 BIAS_LIMIT = 6.0
 LEAN_LIMIT = 0.1  # ulp; fewer roundings that went the other way are no truncation
@@ -173,35 +175,30 @@ def composite(
 class Witness:
     """The error that a computation in the working precision must be expected to make, element by element.
 
-    The oracle itself is run in the working precision, sixteen times, with each float input moved by one ulp of it up
-    or down at random: so no element is held to the luck of one computation. The largest error among these runs is
-    the expected one. It is large where a result is cancelled away, and only there.
+    The oracle is run sixteen times in Monte Carlo arithmetic (`noise.py`): each of its operations rounds at random, to
+    the working precision. The largest error among these runs is the expected one, so no element is held to the luck of
+    one computation. It is large where a result is cancelled away, and only there.
     """
 
     def __init__(self, oracle: Callable[..., Sequence[np.ndarray]], inputs: Sequence[np.ndarray | None], seed: int):
-        self.oracle = oracle  # computes in the dtype of its inputs
+        self.oracle = oracle
         self.inputs = inputs
         self.seed = seed
 
     def errors(self, references: Sequence[np.ndarray], working: np.dtype) -> list[np.ndarray]:
-        rng = np.random.default_rng(self.seed)
+        generator = np.random.default_rng(self.seed)
         errors = [np.zeros(np.shape(r)) for r in references]
         for _ in range(WITNESSES):
-            moved = self.oracle(*[_moved(x, working, rng) for x in self.inputs])
-            for error, r, m in zip(errors, references, moved, strict=True):
+            computed = self.oracle(*[_noisy(x, working, generator) for x in self.inputs])
+            for error, r, c in zip(errors, references, computed, strict=True):
                 with np.errstate(all="ignore"):
-                    change = np.abs(np.asarray(m, np.float64) - np.asarray(r, np.float64))
+                    change = np.abs(np.asarray(c, np.float64) - np.asarray(r, np.float64))
                 np.maximum(error, np.where(np.isfinite(change), change, 0.0), out=error)
         return errors
 
 
-def _moved(x: np.ndarray | None, working: np.dtype, rng: np.random.Generator) -> np.ndarray | None:
-    if x is None or not is_float(x.dtype):
-        return x
-    x, infinity = x.astype(working), working.type(np.inf)
-    with np.errstate(all="ignore"):
-        moved = np.nextafter(x, rng.choice([-infinity, infinity], size=x.shape))
-    return np.where(np.isfinite(x) & np.isfinite(moved) & (x != 0), moved, x)
+def _noisy(x: np.ndarray | None, working: np.dtype, generator: np.random.Generator) -> np.ndarray | None:
+    return noisy(x, generator, unit_roundoff(working)) if x is not None and is_float(x.dtype) else x
 
 
 def sums_are_exact(inputs: Sequence[np.ndarray | None], s: np.ndarray, dtype: np.dtype) -> bool:

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from judging import command
 from dougong_conformance import mutants
 from dougong_conformance.case import load_cases
 from dougong_conformance.resolve import resolve
+from judging import command
 
 FAULTS = (*mutants.SYNCHRONOUS, *mutants.ASYNCHRONOUS)
 
