@@ -39,6 +39,8 @@ def _stops(function: Callable[..., Any]) -> Callable[..., Any]:
             click.echo(f"could not judge: {error}", err=True)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
+        except KeyboardInterrupt:
+            click.echo("could not judge: interrupted", err=True)
         except Exception:
             click.echo(f"could not judge, because of a bug of the judge:\n{traceback.format_exc()}", err=True)
         sys.exit(CANNOT_JUDGE)
