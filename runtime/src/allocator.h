@@ -60,6 +60,8 @@ class Allocator {
   void unlock_after_fork();
 
  private:
+  Block *allocate_slowly(uint64_t size, Stream &stream);
+
   struct State;
   std::unique_ptr<State> state_;
 };

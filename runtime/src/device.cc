@@ -149,7 +149,7 @@ void Device::fill(void *handle, uint64_t offset, const void *pattern, size_t pat
 
 namespace {
 
-struct Span {
+struct Place {
   Device &device;
   char *handle;
   uint64_t offset;
@@ -159,7 +159,7 @@ struct Span {
 
 // Through the plugin that has both devices. Both streams are ordered round the copy, because the memory of each is
 // given out again by its own stream. False if the pair is not connected.
-bool copy_peer(const Span &to, const Span &from, uint64_t size) {
+bool copy_peer(const Place &to, const Place &from, uint64_t size) {
   const dg_device_api_t &api = to.device.api();
   if (&to.device.plugin() != &from.device.plugin() || !api.copy_peer) return false;
   order_streams(from.stream, to.stream);
@@ -175,7 +175,7 @@ bool copy_peer(const Span &to, const Span &from, uint64_t size) {
   return true;
 }
 
-void copy_through_host(const Span &to, const Span &from, uint64_t size) {
+void copy_through_host(const Place &to, const Place &from, uint64_t size) {
   std::vector<char> staging(std::min(size, staging_size));
   for (uint64_t done = 0; done < size; done += staging.size()) {
     const uint64_t piece = std::min<uint64_t>(staging.size(), size - done);
@@ -191,8 +191,8 @@ void Device::copy_between(Device &destination_device, void *destination, uint64_
   destination_device.check_usable();
   source_device.check_usable();
   if (size == 0) return;
-  const Span to{destination_device, static_cast<char *>(destination), destination_offset, destination_device.current_stream()};
-  const Span from{source_device, static_cast<char *>(const_cast<void *>(source)), source_offset, source_device.current_stream()};
+  const Place to{destination_device, static_cast<char *>(destination), destination_offset, destination_device.current_stream()};
+  const Place from{source_device, static_cast<char *>(const_cast<void *>(source)), source_offset, source_device.current_stream()};
   if (&destination_device == &source_device)
     return destination_device.copy(destination, destination_offset, source, source_offset, size, to.stream);
   if (copy_peer(to, from, size)) return;

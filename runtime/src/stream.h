@@ -4,6 +4,7 @@
 
 #include <dougong/dg_device.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <mutex>
@@ -37,7 +38,7 @@ class Stream : public RefCounted {
   Device &device_;
   dg_stream_t *handle_ = nullptr;
   std::mutex submission_;
-  void *pool_ = nullptr;  // the allocator's memory of this stream
+  std::atomic<void *> pool_{nullptr};  // the allocator's memory of this stream
 };
 
 // Held while calling a slot that is tagged [one thread per stream]: the interpreter's lock is released, then the stream
