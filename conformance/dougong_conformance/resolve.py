@@ -33,4 +33,7 @@ def _find(name: str) -> Path:
         from dougong import _plugins
     except ImportError as error:
         raise CannotJudge(f"dougong is not installed ({error}): name the library with --plugin PATH") from None
-    return Path(_plugins.find(name))
+    try:
+        return Path(_plugins.find(name))
+    except Exception as error:  # a plugin's entry point may raise anything; its first sentence says what to do
+        raise CannotJudge(str(error)) from error

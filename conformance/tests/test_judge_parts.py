@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from dougong_conformance import native, pool
@@ -13,6 +15,8 @@ from dougong_conformance.buffer import Buffer, expect_bytes
 from dougong_conformance.case import Case, Fail, load_cases
 from dougong_conformance.ladder import next_step
 from dougong_conformance.report import Report, Result, write_json
+from dougong_conformance.resolve import resolve
+from dougong_conformance.run import CannotJudge
 from dougong_conformance.session import Session
 from dougong_conformance.worker import Worker
 from judging import HERE  # noqa: F401 - puts the package on the path
@@ -102,6 +106,23 @@ def test_a_worker_that_cannot_start_is_no_verdict_on_the_plugin(monkeypatch, tmp
     with pytest.raises(RuntimeError, match="did not start: the plugin ended the process with exit code 9"):
         process.send(1.0, do="open")
     process.close()
+
+
+def test_a_device_is_found_by_the_names_that_dougong_knows(monkeypatch, host: Path) -> None:
+    known = {"host": str(host)}
+    finder = SimpleNamespace(find=known.__getitem__)
+    monkeypatch.setitem(sys.modules, "dougong", SimpleNamespace(_plugins=finder, __path__=[]))
+    monkeypatch.setitem(sys.modules, "dougong._plugins", finder)
+    assert resolve("host:3", None) == pool.Target("host", 3, host.resolve())
+    with pytest.raises(CannotJudge, match="acme"):
+        resolve("acme", None)
+
+
+def test_a_library_can_be_judged_where_dougong_is_not_installed(monkeypatch, host: Path) -> None:
+    monkeypatch.setitem(sys.modules, "dougong", None)
+    assert resolve("host", str(host)).device == "host:0"
+    with pytest.raises(CannotJudge, match="--plugin PATH"):
+        resolve("host", None)
 
 
 def test_a_write_beside_a_buffer_is_seen_and_placed(host: Path) -> None:
