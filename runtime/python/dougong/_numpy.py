@@ -40,7 +40,7 @@ def to_numpy(tensor: _core.Tensor) -> np.ndarray:
     """The tensor's memory where the host can see it, without a copy; else a copy."""
     import numpy as np
 
-    if tensor.device.properties["host_accessible"]:
+    if "host_accessible" in tensor.device.properties["capabilities"]:
         tensor.device.synchronize()
         array = np.asarray(memoryview(_core._host_view(tensor)))
         wanted = to_numpy_dtype(tensor.dtype)

@@ -274,7 +274,7 @@ def _entry(name: str, raw: Any, start: int, path: Any) -> _Entry:
     needed = math.prod(shape) * dtype.itemsize
     if end - begin != needed:
         raise CorruptFileError(
-            f"{path}: tensor {name!r} of dtype {code} and shape {shape} needs {needed} bytes; the file has {end - begin}"
+            f"{path}: tensor {name!r} of dtype {code} and shape {shape} needs {needed} bytes; found {end - begin}"
         )
     return _Entry(dtype, shape, start + begin, end - begin)
 
