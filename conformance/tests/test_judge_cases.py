@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from dougong_conformance import LEVELS, elf, header, rules
 from dougong_conformance.case import load_cases
-from judging import HERE, command
+from judging import HERE, build, command
 
 LOWER = ("abi", "memory", "stream")
 
@@ -88,6 +88,60 @@ def test_the_levels_below_grad_do_not_load_the_runtime() -> None:
         f"load_cases({(*LOWER, 'kernel')!r})\nassert 'dougong' not in sys.modules, 'the judge loads what it judges'"
     )
     subprocess.run([sys.executable, "-c", script], cwd=HERE.parent, check=True)
+
+
+TABLES = {
+    "return NULL;": "abi/table/sizes",
+    "plugin_copy.struct_size = 0;": "abi/table/sizes",
+    "plugin_copy.struct_size = 1 << 20;": "abi/table/sizes",
+    "device_copy.struct_size = 16;": "abi/table/sizes",
+    "plugin_copy.device = NULL;": "abi/table/required-slots",
+    "plugin_copy.initialize = NULL;": "abi/table/required-slots",
+    "device_copy.memory_free = NULL;": "abi/table/required-slots",
+    "device_copy.device_create = NULL;": "abi/table/required-slots",
+    "device_copy.stream_create = (void *)1;": "abi/table/groups",
+    "device_copy.event_elapsed = (void *)1;": "abi/table/groups",
+    "plugin_copy.name = NULL;": "abi/table/names",
+    'plugin_copy.name = "a:b";': "abi/table/names",
+    'plugin_copy.name = "other";': "abi/table/names",
+    'plugin_copy.name = "\\xff";': "abi/table/names",
+    'plugin_copy.vendor = "\\xff";': "abi/table/names",
+    'plugin_copy.version = "";': "abi/table/names",
+    "plugin_copy.abi_version = 2u << 16;": "abi/table/names",
+}
+
+CHANGED = """
+#define dg_plugin_entry_v1 original_entry
+#include "HERE/plugins/host.c"
+#undef dg_plugin_entry_v1
+DG_EXPORT const dg_plugin_t *dg_plugin_entry_v1(void);
+const dg_plugin_t *dg_plugin_entry_v1(void) {
+  static dg_plugin_t plugin_copy;
+  static dg_device_api_t device_copy;
+  plugin_copy = *original_entry();
+  device_copy = *plugin_copy.device;
+  plugin_copy.device = &device_copy;
+  CHANGE
+  return &plugin_copy;
+}
+"""
+
+
+@pytest.mark.parametrize(("change", "case"), TABLES.items(), ids=list(TABLES))
+def test_a_broken_table_is_a_failure_and_not_a_crash(judge, tmp_path: Path, change: str, case: str) -> None:
+    source = tmp_path / "changed.c"
+    source.write_text(CHANGED.replace("HERE", str(HERE)).replace("CHANGE", change))
+    judged = judge(build(source, tmp_path / "libdg_host.so"), "--level", "abi", "--case", "abi/table/*")
+    assert case in judged.failed()
+    assert not any("Error" in judged.error(failed) for failed in judged.failed())
+    assert judged.code == 1
+
+
+def test_a_file_that_is_no_library_is_a_failure_of_level_abi(judge, tmp_path: Path) -> None:
+    (tmp_path / "libdg_host.so").write_text("not a library")
+    judged = judge(tmp_path / "libdg_host.so", "--level", "abi")
+    assert judged.code == 1
+    assert "libdg_host.so cannot be loaded" in judged.error("abi/table/sizes")
 
 
 STREAM_FAULTS = {

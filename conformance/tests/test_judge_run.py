@@ -155,7 +155,7 @@ def test_a_bug_of_the_judge_reads_as_could_not_judge(host: Path, monkeypatch) ->
     assert "a bug of the judge" in result.output and "ZeroDivisionError" in result.output
 
 
-def test_a_library_of_another_name_cannot_be_judged(host: Path) -> None:
+def test_a_library_of_another_device_cannot_be_judged(host: Path) -> None:
     result = command("run", "acme:0", "--plugin", str(host), "--level", "abi")
     assert result.exit_code == 2
     assert "calls itself 'host'" in result.output
