@@ -52,7 +52,10 @@ def build(folder, change):
     return library
 
 
-@pytest.mark.parametrize("change", [longer, shorter], ids=lambda change: change.__name__)
+both = pytest.mark.parametrize("change", [longer, shorter], ids=lambda change: change.__name__)
+
+
+@both
 def test_a_plugin_of_another_minor_is_accused_of_nothing(change, tmp_path):
     library = build(tmp_path, change)
     path = os.pathsep.join([str(ROOT / "conformance"), os.environ.get("PYTHONPATH", "")])
@@ -60,3 +63,11 @@ def test_a_plugin_of_another_minor_is_accused_of_nothing(change, tmp_path):
     command = [sys.executable, "-m", "dougong_conformance", "run", "acme:0", "--plugin", library, *levels]
     judged = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
     assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
+@both
+def test_the_runtime_computes_on_a_plugin_of_another_minor(change, tmp_path):
+    environment = os.environ | {"DOUGONG_PLUGIN_PATH": str(build(tmp_path, change))}
+    script = "import dougong; print(dougong.tensor([-1.0, 2.0], device='acme:0').relu().numpy().tolist())"
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "[0.0, 2.0]\n"), done.stderr
