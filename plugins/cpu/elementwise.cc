@@ -66,6 +66,15 @@ class Row {
     }
   }
 
+  // Some operand is neither dense along the row nor constant.
+  bool strided() const {
+    for (int32_t i = 0; i < operands_.count; ++i) {
+      int64_t stride = operands_.tensor[i] ? nest_.row_stride()[i] : 0;
+      if (stride != 0 && stride != item_sizes[dtype_[i]]) return true;
+    }
+    return false;
+  }
+
   void run(char *const (&row)[max_operands], Loop loop, const void *attributes) {
     if (all_direct_) return loop(row, nest_.row_size(), attributes);
     for (int64_t first = 0; first < nest_.row_size(); first += chunk_size) {
@@ -99,12 +108,19 @@ class Row {
   Buffer buffer_[max_operands];
 };
 
+// Operands that are not dense along a row bring a page for each element: short rows let the next ones find them again.
 dg_status_t run_any_layout(const Operands &operands, Loop loop, bool raw, const void *attributes) {
   Nest<max_operands> nest = operands.nest();
   Row row(operands, nest, raw);
-  char *base[max_operands] = {};
-  for (int32_t i = 0; i < operands.count; ++i) base[i] = operands.tensor[i] ? address(*operands.tensor[i]) : nullptr;
-  nest.each_row(base, [&](char *const(&pointer)[max_operands]) { row.run(pointer, loop, attributes); });
+  int64_t size = nest.row_size(), step = row.strided() ? chunk_size : size;
+  for (int64_t first = 0; first < size; first += step) {
+    char *base[max_operands] = {};
+    for (int32_t i = 0; i < operands.count; ++i) {
+      if (operands.tensor[i]) base[i] = address(*operands.tensor[i]) + first * nest.row_stride()[i];
+    }
+    nest.shape[nest.ndim - 1] = size - first < step ? size - first : step;
+    nest.each_row(base, [&](char *const(&pointer)[max_operands]) { row.run(pointer, loop, attributes); });
+  }
   return DG_STATUS_OK;
 }
 

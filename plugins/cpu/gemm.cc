@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm.h"
 
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -21,20 +22,28 @@ int scipy_openblas_get_num_threads(void);
 
 namespace dougong::cpu {
 
+// How many threads there are, and how many BLAS was last told to use.
+static int32_t threads = 1;
+static std::atomic<int32_t> threads_in_use{1};
+
 dg_status_t configure_threads() {
+  threads = scipy_openblas_get_num_threads();
   const char *text = std::getenv("DOUGONG_NUM_THREADS");
-  if (!text || !*text) return DG_STATUS_OK;
-  char *end;
-  errno = 0;
-  long count = std::strtol(text, &end, 10);
-  if (*end || errno || count < 1 || count > 4096)
-    return fail(DG_STATUS_INVALID_ARGUMENT, "cpu: DOUGONG_NUM_THREADS must be a number from 1 to 4096, found '%.32s'",
-                text);
-  scipy_openblas_set_num_threads(int(count));
+  if (text && *text) {
+    char *end;
+    errno = 0;
+    long count = std::strtol(text, &end, 10);
+    if (*end || errno || count < 1 || count > 4096)
+      return fail(DG_STATUS_INVALID_ARGUMENT, "cpu: DOUGONG_NUM_THREADS must be a number from 1 to 4096, found '%.32s'",
+                  text);
+    threads = int32_t(count);
+    scipy_openblas_set_num_threads(int(threads));
+  }
+  threads_in_use = threads;
   return DG_STATUS_OK;
 }
 
-int32_t thread_count() { return scipy_openblas_get_num_threads(); }
+int32_t thread_count() { return threads; }
 
 namespace {
 
@@ -45,6 +54,16 @@ void blas(int ta, int tb, int m, int n, int k, const float *a, int lda, const fl
 void blas(int ta, int tb, int m, int n, int k, const double *a, int lda, const double *b, int ldb, double beta,
           double *c, int ldc) {
   scipy_cblas_dgemm(row_major, ta, tb, m, n, k, 1.0, a, lda, b, ldb, beta, c, ldc);
+}
+
+// Waking threads costs more than a small product, and far more where other programs use the cores. The number is
+// BLAS's own for the whole process, so two threads may take each other's; that changes the time, not the result.
+void choose_threads(int64_t m, int64_t n, int64_t k) {
+  constexpr int64_t small = int64_t(1) << 24;
+  int32_t wanted = m * n * k < small ? 1 : threads;
+  if (threads_in_use.load(std::memory_order_relaxed) == wanted) return;
+  threads_in_use.store(wanted, std::memory_order_relaxed);
+  scipy_openblas_set_num_threads(wanted);
 }
 
 // For sizes where BLAS would spend more time on preparing than on computing. Each element is summed in order of k.
@@ -97,7 +116,7 @@ void packed_result(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<co
 
 template <class T>
 void any_gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool add) {
-  constexpr int64_t small = 512, limit = INT_MAX;
+  constexpr int64_t small = 64, limit = INT_MAX;
   if (m == 0 || n == 0) return;
   if (k == 0 || m * n * k <= small || m > limit || n > limit || k > limit) return small_gemm(m, n, k, a, b, c, add);
   int64_t ldc = leading(c, m, n);
@@ -106,6 +125,7 @@ void any_gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T
     return packed_result(m, n, k, a, b, c, add);
   }
   Operand<T> left(a, m, k), right(b, k, n);
+  choose_threads(m, n, k);
   blas(left.transposed, right.transposed, int(m), int(n), int(k), left.data, int(left.ld), right.data, int(right.ld),
        add ? T(1) : T(0), c.data, int(ldc));
 }

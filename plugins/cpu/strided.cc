@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/strided.h"
 
+#include <utility>
+
 #include "kernels/nest.h"
 #include "kernels/scalar.h"
 
@@ -142,6 +144,13 @@ static void copy_tiles(char *out, int64_t out_outer, const char *in, int64_t in_
   }
 }
 
+// Makes an axis along which `out` is dense the innermost, so that writing goes in order.
+static void put_dense_axis_last(Nest<2> *nest, int64_t size) {
+  if (nest->ndim < 2 || nest->row_stride()[0] == size || nest->stride[nest->ndim - 2][0] != size) return;
+  std::swap(nest->shape[nest->ndim - 2], nest->shape[nest->ndim - 1]);
+  std::swap(nest->stride[nest->ndim - 2], nest->stride[nest->ndim - 1]);
+}
+
 template <class T>
 static void copy_nest(const Nest<2> &nest, char *out, char *in, bool normalise) {
   bool transposed = nest.ndim >= 2 && !normalise && nest.row_stride()[0] == int64_t(sizeof(T)) &&
@@ -178,6 +187,7 @@ void copy_tensor(const dg_tensor_t &destination, const dg_tensor_t &source) {
   for (int32_t axis = 0; axis < source.ndim; ++axis)
     nest.add_axis(source.shape[axis], {destination.strides[axis] * size, source.strides[axis] * size});
   nest.finish();
+  put_dense_axis_last(&nest, size);
   char *out = address(destination), *in = address(source);
   switch (size) {
     case 1:

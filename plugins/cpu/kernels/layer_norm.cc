@@ -27,9 +27,9 @@ static void normalise_row(const C *x, C *y, int64_t n, double mean, C rstd, cons
 template <class C>
 static void moments(const C *x, int64_t n, double *mean, double *variance) {
   vectorised([=] {
-    double centre = sum_row(x, n, [](const auto &part) { return part; }) / double(n);
+    double centre = sum_row(x, n) / double(n);
     *mean = centre;
-    *variance = sum_row(x, n, [centre](const auto &part) { return (part - centre) * (part - centre); }) / double(n);
+    *variance = sum_row(x, n, [centre](double part) { return (part - centre) * (part - centre); }) / double(n);
   });
 }
 

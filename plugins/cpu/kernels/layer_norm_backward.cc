@@ -20,7 +20,7 @@ struct RowGradient {
       int64_t end = first + chunk_size < n ? first + chunk_size : n;
       alignas(64) C g[chunk_size], h[chunk_size];
       for (int64_t i = first; i < end; ++i) g[i - first] = scaled(i), h[i - first] = normal(i);
-      sum += sum_row(static_cast<const C *>(g), end - first, [](const auto &part) { return part; });
+      sum += sum_row(static_cast<const C *>(g), end - first);
       dot += dot_row(static_cast<const C *>(g), static_cast<const C *>(h), end - first);
     }
     C mean_g = C(sum / double(n)), mean_gh = C(dot / double(n));

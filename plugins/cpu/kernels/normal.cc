@@ -30,15 +30,16 @@ static void box_muller(double u1, double u2, double *out) {
 
 struct Normal {
   template <class T>
-  static void draw(const PhiloxBlock &block, Compute<T> *out) {
-    const uint32_t *r = block.word;
+  static void draw(const uint32_t *words, int64_t blocks, Compute<T> *out) {
     if constexpr (std::is_same_v<T, double>) {
-      box_muller(double(random_53(r[0], r[1]) + 1) * 0x1p-53, double(random_53(r[2], r[3])) * 0x1p-53, out);
+      for (int64_t i = 0; i < blocks; ++i, words += 4, out += 2)
+        box_muller(double(random_53(words[0], words[1]) + 1) * 0x1p-53, double(random_53(words[2], words[3])) * 0x1p-53,
+                   out);
     } else {
-      for (int p = 0; p < 2; ++p) {
+      for (int64_t i = 0; i < 2 * blocks; ++i, words += 2, out += 2) {
         double pair[2];
-        box_muller(double((r[2 * p] >> 8) + 1) * 0x1p-24, double(r[2 * p + 1] >> 8) * 0x1p-24, pair);
-        for (int i = 0; i < 2; ++i) out[2 * p + i] = sizeof(T) == 2 ? round_to_odd(pair[i]) : float(pair[i]);
+        box_muller(double((words[0] >> 8) + 1) * 0x1p-24, double(words[1] >> 8) * 0x1p-24, pair);
+        for (int j = 0; j < 2; ++j) out[j] = sizeof(T) == 2 ? round_to_odd(pair[j]) : float(pair[j]);
       }
     }
   }

@@ -137,7 +137,7 @@ struct SumOp {
   static State row(const C *x, int64_t count) {
     State result;
     State *out = &result;
-    vectorised([=] { *out = sum_row(x, count, [](const auto &part) { return part; }); });
+    vectorised([=] { *out = sum_row(x, count); });
     return result;
   }
   static State combine(State a, State b) { return a + b; }

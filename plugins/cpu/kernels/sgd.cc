@@ -11,22 +11,32 @@ static void sgd_loop(char *const *operand, int64_t count, const void *attributes
   const C *buffer = reinterpret_cast<const C *>(operand[4]);
   C lr = C(a.lr), momentum = C(a.momentum), fresh = C(1.0 - a.dampening), decay = C(a.weight_decay);
   C sign = a.maximize ? C(-1) : C(1);
-  bool first = a.first_step, nesterov = a.nesterov, uses_buffer = buffer && a.momentum != 0.0;
   auto direction = [=](int64_t i) { return sign * gradient[i] + decay * parameter[i]; };
-  vectorised([=] {
-    if (!uses_buffer) {
+  auto plain = [=] {
 #pragma GCC ivdep
-      for (int64_t i = 0; i < count; ++i) parameter_out[i] = parameter[i] - lr * direction(i);
-      for (int64_t i = 0; buffer && i < count; ++i) buffer_out[i] = buffer[i];
-      return;
-    }
+    for (int64_t i = 0; i < count; ++i) parameter_out[i] = parameter[i] - lr * direction(i);
+    for (int64_t i = 0; buffer && i < count; ++i) buffer_out[i] = buffer[i];
+  };
+  auto averaged = [=](auto first, auto nesterov) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i) {
-      C g = direction(i), averaged = first ? g : momentum * buffer[i] + fresh * g;
-      C step = nesterov ? g + momentum * averaged : averaged;
-      buffer_out[i] = averaged;
+      C g = direction(i), average = g;
+      if constexpr (!first()) average = momentum * buffer[i] + fresh * g;
+      C step = average;
+      if constexpr (nesterov()) step = g + momentum * average;
+      buffer_out[i] = average;
       parameter_out[i] = parameter[i] - lr * step;
     }
+  };
+  std::true_type yes;
+  std::false_type no;
+  vectorised([=] {
+    if (!buffer || a.momentum == 0.0)
+      plain();
+    else if (a.first_step)
+      a.nesterov ? averaged(yes, yes) : averaged(yes, no);
+    else
+      a.nesterov ? averaged(no, yes) : averaged(no, no);
   });
 }
 

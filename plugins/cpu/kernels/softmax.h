@@ -15,7 +15,7 @@ double sum_of_exps(const C *x, int64_t count, C greatest) {
   double total, *result = &total;
   vectorised([=] {
     for (int64_t i = 0; i < count; ++i) out[i] = exp(x[i] - greatest);
-    *result = sum_row(static_cast<const C *>(out), count, [](const auto &part) { return part; });
+    *result = sum_row(static_cast<const C *>(out), count);
   });
   return total;
 }

@@ -6,14 +6,15 @@ namespace dougong::cpu {
 // As many random bits as the dtype has digits, so that no value rounds up to 1.
 struct Uniform {
   template <class T>
-  static void draw(const PhiloxBlock &block, Compute<T> *out) {
-    const uint32_t *r = block.word;
+  static void draw(const uint32_t *words, int64_t blocks, Compute<T> *out) {
     if constexpr (std::is_same_v<T, double>) {
-      for (int i = 0; i < 2; ++i) out[i] = double(random_53(r[2 * i], r[2 * i + 1])) * 0x1p-53;
+      for (int64_t i = 0; i < 2 * blocks; ++i) out[i] = double(random_53(words[2 * i], words[2 * i + 1])) * 0x1p-53;
     } else {
       constexpr int digits = std::is_same_v<T, float> ? 24 : std::is_same_v<T, Half> ? 11 : 8;
       constexpr float unit = 1.0f / float(1 << digits);
-      for (int i = 0; i < 4; ++i) out[i] = float(r[i] >> (32 - digits)) * unit;
+      vectorised([=] {
+        for (int64_t i = 0; i < 4 * blocks; ++i) out[i] = float(words[i] >> (32 - digits)) * unit;
+      });
     }
   }
 };

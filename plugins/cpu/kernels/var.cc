@@ -11,7 +11,7 @@ struct DeviationOp : SumOp<C> {
   double row(const C *x, int64_t count) const {
     double result, *out = &result, mean = *means;
     vectorised([=] {
-      *out = sum_row(x, count, [mean](const auto &part) {
+      *out = sum_row(x, count, [mean](double part) {
         auto distance = part - mean;
         return distance * distance;
       });

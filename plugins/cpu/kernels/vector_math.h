@@ -44,7 +44,7 @@ inline float log(float x) {
   bool subnormal = x < 0x1p-126f;
   float scaled = subnormal ? x * 0x1p23f : x;
   // scaled = m * 2^n with sqrt(1/2) <= m < sqrt(2)
-  int32_t bits = bit_cast<int32_t>(scaled) - 0x3f3504f3;
+  int32_t bits = int32_t(bit_cast<uint32_t>(scaled) - 0x3f3504f3u);
   int32_t n = bits >> 23;
   float m = bit_cast<float>((bits & 0x7fffff) + 0x3f3504f3), e = float(n - (subnormal ? 23 : 0));
   float f = m - 1.0f;

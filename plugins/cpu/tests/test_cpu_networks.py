@@ -222,14 +222,16 @@ def test_layer_norm_and_its_gradients(cpu: Cpu, dtype: str, shape: tuple[int, ..
     accumulator = np.dtype(np.float64 if dtype == "float64" else np.float32)
     weight, bias, dy = draw(inner, dtype, 1), draw(inner, dtype, 2), draw(shape, dtype, 3)
     last = tuple(range(-axes, 0))
-    mean = wide(x).mean(last, keepdims=True)
-    rstd = 1 / np.sqrt(((wide(x) - mean) ** 2).mean(last, keepdims=True) + 1e-5)
-    normal = (wide(x) - mean) * rstd
+    exact = wide(x).astype(np.longdouble)
+    mean = exact.mean(last, keepdims=True)
+    rstd = 1 / np.sqrt(((exact - mean) ** 2).mean(last, keepdims=True) + 1e-5)
+    normal = ((exact - mean) * rstd).astype(np.float64)
+    mean, rstd = mean.astype(np.float64), rstd.astype(np.float64)
     for w, b in itertools.product((None, weight), (None, bias)):
         expected = normal * (1 if w is None else wide(w)) + (0 if b is None else wide(b))
 
         def check(y: np.ndarray, m: np.ndarray, r: np.ndarray, expected: np.ndarray = expected) -> None:
-            # a float64 reference has lost digits to the mean itself; float32 kernels may not
+            # a great mean costs float64 digits; float32 kernels take it in float64, so that it costs none
             near(y, expected, 10.0 + (np.abs(mean * rstd) if dtype == "float64" else 0.0))
             near(m, mean.reshape(outer), np.abs(mean.reshape(outer)), 2)
             near(r, rstd.reshape(outer), rstd.reshape(outer), 4 if accumulator == np.float32 else 2000)
