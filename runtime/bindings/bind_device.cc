@@ -147,6 +147,7 @@ void bind_plugins(py::module_ &module) {
   module.def("_privileged", &privileged);
   module.def("_shutdown", &shutdown);
   module.def("_is_plugin_name", &is_plugin_name);
+  module.def("_abi_version", [] { return format("%d.%d", DG_ABI_MAJOR, DG_ABI_MINOR); });
   module.def("_plugin_info", [](const std::string &name) { return plugin_info(Registry::get().plugin(name)); });
   module.def("_loaded_plugins", [] {
     py::list names;
