@@ -15,7 +15,7 @@ from .definitions import (
     load,
     load_all,
     op_names,
-    reference,
+    oracle,
     schema,
 )
 
@@ -31,6 +31,6 @@ __all__ = [
     "load",
     "load_all",
     "op_names",
-    "reference",
+    "oracle",
     "schema",
 ]

@@ -106,7 +106,7 @@ def load(name: str) -> Op:
     return _parse(raw)
 
 
-def reference(name: str) -> ModuleType:
+def oracle(name: str) -> ModuleType:
     """The oracle of an op: a module with a function of the op's name (see ``reference/README.md``)."""
     return importlib.import_module(f"{__package__}.reference.{name}")
 

@@ -60,7 +60,8 @@ def types(op: Op) -> list[str]:
         for t in op.types
     ]
     items = [
-        f'{{"{t.name}", {op.name}_{t.name}, {dtype_constant(t.integers or "none")}, {boolean(t.index)}}}' for t in op.types
+        f'{{"{t.name}", {op.name}_{t.name}, {dtype_constant(t.integers or "none")}, {boolean(t.index)}}}'
+        for t in op.types
     ]
     return [*lists, f"static const TypeDef {op.name}_types[] = {{{', '.join(items)}}};"]
 
@@ -134,7 +135,11 @@ def default_values(op: Op, a: Attribute) -> list[str]:
         return ["nullptr", "0"]
     if a.type == "scalar":
         value = a.default or 0
-        return ["{DG_SCALAR_INT, 0, %d, 0, 0}" % value if isinstance(value, int) else "{DG_SCALAR_FLOAT, 0, 0, %r, 0}" % value]
+        return [
+            "{DG_SCALAR_INT, 0, %d, 0, 0}" % value
+            if isinstance(value, int)
+            else "{DG_SCALAR_FLOAT, 0, 0, %r, 0}" % value
+        ]
     if a.type == "enum":
         return [f"DG_{op.name}_{a.name}_{a.default or a.values[0]}".upper()]
     if a.type == "axis" and a.default is None and not a.required:
@@ -143,7 +148,11 @@ def default_values(op: Op, a: Attribute) -> list[str]:
 
 
 def uses_attributes(op: Op, text: str) -> str:
-    return f"  [[maybe_unused]] const auto &at = *static_cast<const dg_{op.name}_attributes_t *>(c.attributes);\n" if "at." in text else ""
+    return (
+        f"  [[maybe_unused]] const auto &at = *static_cast<const dg_{op.name}_attributes_t *>(c.attributes);\n"
+        if "at." in text
+        else ""
+    )
 
 
 def requirements(op: Op, by_name: dict[str, Op]) -> str:
@@ -253,7 +262,12 @@ def entry(op: Op) -> str:
     alias = any(output.alias for output in op.outputs)
     infer = "nullptr" if op.elementwise or alias else f"ops::{name}_infer"
     returns = len(op.returns)
-    gradient_names = [f"ops::{name}_gradient", f"ops::{name}_saves_inputs", f"ops::{name}_saves_outputs", f"ops::{name}_differentiable"]
+    gradient_names = [
+        f"ops::{name}_gradient",
+        f"ops::{name}_saves_inputs",
+        f"ops::{name}_saves_outputs",
+        f"ops::{name}_differentiable",
+    ]
     fields = [
         f'"{name}"',
         '"' + op.summary.replace('"', '\\"') + '"',

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "kernels"))
@@ -52,7 +52,8 @@ C_NOTES = {"bool": "0 or 1", "axis": "0 <= axis < ndim", "axes": "ascending, 0 <
 
 @output("device_api/include/dougong/dg_ops.h")
 def c_header(ops: list[Op]) -> str:
-    parts = [f"""/* dougong device API: the names of the ops and their attributes.
+    parts = [
+        f"""/* dougong device API: the names of the ops and their attributes.
  *
  * {NOTE}
  * What each op means is in docs/ops.md. Attribute structs grow at the end, as every struct of this API does.
@@ -66,7 +67,8 @@ def c_header(ops: list[Op]) -> str:
 #ifdef __cplusplus
 extern "C" {{
 #endif
-"""]
+"""
+    ]
     parts += [c_op(op) for op in ops]
     parts.append("#ifdef __cplusplus\n}\n#endif\n#endif\n")
     return "\n".join(parts)

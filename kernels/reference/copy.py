@@ -1,0 +1,5 @@
+"""The same values."""
+
+
+def copy(x):
+    return x.copy()
