@@ -1,0 +1,181 @@
+"""Level grad: the gradient of each op through the runtime, and what the host computes in the device's place."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from .. import gradients, questions, tolerance
+from ..case import Case, Context, Fail
+from ..gradients import Gradients, Subject
+from ..session import Session
+
+LEVEL = "grad"
+KINKS = Path(gradients.__file__).parent / "kinks.yaml"
+
+
+def cases(context: Context) -> Iterator[Case]:
+    if not (questions.kernels().ROOT / "cases.py").is_file():
+        return
+    for name in questions.kernels().op_names():
+        op = questions.kernels().load(name)
+        if op.grad:
+            yield from _cases_of_gradients(name)
+        yield _case(f"{name}/forward", ("RUN-002",), functools.partial(forward, name), forward)
+        if op.elementwise:
+            yield _case(f"{name}/empty", ("RUN-006",), functools.partial(empty, name), empty)
+    for number, kink in enumerate(kinks()):
+        yield _case(f"{kink['op']}/kink-{number}", ("RUN-001",), functools.partial(at_kink, kink), at_kink)
+
+
+def _cases_of_gradients(name: str) -> Iterator[Case]:
+    for subject in gradients.subjects(name):
+        inputs = [x for x in gradients.values(subject)[0] if x is not None]
+        rules = ("RUN-001", "RUN-006") if any(x.size == 0 for x in inputs) else ("RUN-001",)
+        if all(x.size <= gradients.FORMULA_SIZE for x in inputs):
+            yield _case(f"{name}/formula/{subject.case}", rules, functools.partial(formula, subject), formula)
+        yield _case(f"{name}/device/{subject.case}", rules, functools.partial(on_device, subject), on_device)
+
+
+def _case(name: str, rules: tuple[str, ...], run: Any, described: Any) -> Case:
+    return Case(f"grad/{name}", LEVEL, rules, run, summary=" ".join(described.__doc__.split()))
+
+
+# -- gradients -----------------------------------------------------------------------------------------------------
+
+
+def formula(subject: Subject, session: Session) -> None:
+    """In float64 on the host the gradient agrees with differences of the oracle, in a random direction."""
+    for name, wanted, found, scale in gradients.formula_errors(Gradients(session.load_runtime(), subject)):
+        both_undefined = math.isnan(found) and math.isnan(wanted)
+        if not both_undefined and not abs(found - wanted) <= gradients.FORMULA_LIMIT * scale:
+            raise Fail(
+                f"{subject.op}: the derivative for {name} in a random direction is {found!r} by the gradient and "
+                f"{wanted!r} by differences of the oracle"
+            )
+
+
+def on_device(subject: Subject, session: Session) -> None:
+    """The device's float32 gradient agrees, element by element, with the host's float64 gradient, in any layout."""
+    dougong = session.load_runtime()
+    arithmetic = _arithmetic(dougong, session.device_string)
+    asked = Gradients(dougong, subject)
+    for layout in gradients.LAYOUTS:
+        for name, y, reference, judgement in gradients.judge_device(asked, session.device_string, layout, arithmetic):
+            if not judgement.right:
+                raise Fail(
+                    f"the gradient of {subject.op} for {name}, layout {layout}: {judgement.reason}",
+                    _furthest(y, reference),
+                )
+
+
+def _furthest(y: np.ndarray, reference: np.ndarray) -> str:
+    if y.shape != reference.shape or not y.size:
+        return ""
+    place = np.unravel_index(np.argmax(tolerance.distance(y, reference)), y.shape)
+    index = tuple(map(int, place))
+    return f"furthest off at {index}: wanted {float(reference[index])!r}, found {float(y[index])!r}"
+
+
+def _arithmetic(dougong: Any, device: str) -> tolerance.Arithmetic:
+    declared = dougong.device(device).properties["capabilities"]
+    return tolerance.Arithmetic(
+        flushes_subnormals="flushes_subnormals" in declared, truncates_sums="truncates_sums" in declared
+    )
+
+
+# -- kinks ---------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def kinks() -> tuple[dict[str, Any], ...]:
+    """The gradients that hold where a derivative does not exist, as stated."""
+    return tuple(yaml.safe_load(KINKS.read_text(encoding="utf-8")))
+
+
+def at_kink(kink: dict[str, Any], session: Session) -> None:
+    """Where there is no derivative the gradient is the stated one, exactly."""
+    dougong, device = session.load_runtime(), session.device_string
+    leaves = [dougong.tensor(x, dtype=dougong.float32, device=device, requires_grad=True) for x in kink["inputs"]]
+    result = getattr(dougong.ops, kink["op"])(*leaves, **kink.get("attributes", {}))
+    start = dougong.tensor(kink["dy"], dtype=dougong.float32, device=device)
+    for leaf, wanted in zip(leaves, kink["gradients"], strict=True):
+        (found,) = dougong.autograd.grad(result, leaf, start, retain_graph=True)
+        if not np.array_equal(found.cpu().numpy(), np.array(wanted, np.float32), equal_nan=True):
+            raise Fail(f"{kink['op']} of {kink['inputs']}: the gradient is {found.tolist()}, wanted {wanted}")
+
+
+# -- what the host computes ----------------------------------------------------------------------------------------
+
+
+def forward(name: str, session: Session) -> None:
+    """What the device has no kernel for gives the host's result, bit for bit, and is counted once."""
+    dougong, device = session.load_runtime(), session.device_string
+    op = questions.kernels().load(name)
+    inputs, attributes = _first_call(op)
+    if _has_kernel(dougong, op, inputs, attributes, device):
+        session.note("the device has a kernel for this call")
+        return
+    before = dougong.fallbacks(device).get(name, 0)
+    found, wanted = (_call(dougong, op, inputs, attributes, place) for place in (device, "cpu:0"))
+    for y, r in zip(found, wanted, strict=True):
+        if y.tobytes() != r.tobytes() or y.shape != r.shape:
+            raise Fail(f"{name}: the host computed it in the device's place, and the result is not the host's own")
+    counted = dougong.fallbacks(device).get(name, 0) - before
+    if str(dougong.device(device)) != "cpu:0" and counted != 1:
+        raise Fail(f"{name}: one call by the host was counted {counted} times in dougong.fallbacks()")
+
+
+def _first_call(op: Any) -> tuple[list[np.ndarray | None], dict[str, Any]]:
+    """The first case that is no error, in its first dtypes."""
+    for case in questions.cases_of(op):
+        question = questions.Question(op.name, questions.case_id(case), questions.dtype_choices(op, case)[0])
+        answer = questions.answer(question, 0)
+        if not answer.out_of_range:
+            return list(answer.call.inputs), answer.call.attributes
+    raise Fail(f"{op.name} has no case that can be called")
+
+
+def _has_kernel(dougong: Any, op: Any, inputs: list[np.ndarray | None], attributes: Any, device: str) -> bool:
+    try:
+        with dougong.strict():
+            _call(dougong, op, inputs, attributes, device)
+    except dougong.UnsupportedError:
+        return False
+    return True
+
+
+def _call(
+    dougong: Any, op: Any, inputs: list[np.ndarray | None], attributes: dict[str, Any], device: str
+) -> list[np.ndarray]:
+    tensors = [None if x is None else dougong.tensor(x, device=device) for x in inputs]
+    arguments = [tensors] if op.inputs and op.inputs[0].variadic else tensors
+    named = {} if op.inputs else {"device": device}
+    result = getattr(dougong.ops, op.name)(*arguments, **attributes, **named)
+    results = result if isinstance(result, tuple) else (result,)
+    return [y.cpu().numpy() for y in results if y is not None]
+
+
+def empty(name: str, session: Session) -> None:
+    """Tensors without elements give a result without elements, and gradients without elements."""
+    dougong, device = session.load_runtime(), session.device_string
+    op = questions.kernels().load(name)
+    drawn, attributes = _first_call(op)
+    for shape in ((0,), (3, 0, 2)):
+        tensors = [None if x is None else dougong.tensor(np.zeros(shape, x.dtype), device=device) for x in drawn]
+        leaves = [t for i, t in enumerate(tensors) if i in gradients.differentiable(op) and t.is_floating_point()]
+        for leaf in leaves if op.grad else []:
+            leaf.requires_grad = True
+        result = getattr(dougong.ops, name)(*tensors, **attributes)
+        if result.shape != shape:
+            raise Fail(f"{name} of shape {shape} gives shape {result.shape}")
+        if result.requires_grad:
+            result.backward(dougong.ones_like(result))
+            if any(leaf.grad is None or leaf.grad.shape != shape for leaf in leaves):
+                raise Fail(f"{name} of shape {shape}: the gradients have other shapes")
