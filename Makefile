@@ -14,7 +14,8 @@ help: ## list the commands
 .PHONY: build
 build: $(VENV)/.ready ## compile what changed and put it into the virtual environment
 	@$(BIN)/cmake --build build --parallel 2 > build/build.log || { cat build/build.log; exit 1; }
-	@$(BIN)/cmake --install build --prefix $(SITE) --component Unspecified > build/install.log
+	@for part in Unspecified editable; do \
+	  $(BIN)/cmake --install build --prefix $(SITE) --component $$part; done > build/install.log
 
 # The virtual environment, with the package installed from this folder: Python files are used in place.
 $(VENV)/.ready: pyproject.toml
@@ -77,18 +78,22 @@ ASAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-
 ASAN_SITE = $(shell $(ASAN_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
 ASAN_TESTS ?= runtime/tests plugins
 
+$(ASAN_VENV)/bin/python:
+	@$(PYTHON) -m venv --without-pip $(ASAN_VENV)
+
 .PHONY: sanitize
-sanitize: build ## the core and the plugins under the address and undefined-behaviour sanitizers
+sanitize: build $(ASAN_VENV)/bin/python ## the core and the plugins under the address and undefined-behaviour sanitizers
 	@$(BIN)/cmake -S . -B $(ASAN) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(PY) \
 	  -Dpybind11_DIR="$$($(PY) -m pybind11 --cmakedir)" \
 	  -DCMAKE_C_FLAGS="$(ASAN_FLAGS)" -DCMAKE_CXX_FLAGS="$(ASAN_FLAGS)" > $(ASAN).log
 	@$(BIN)/cmake --build $(ASAN) --parallel 2
-	@test -d $(ASAN_VENV) || $(PYTHON) -m venv --without-pip $(ASAN_VENV)
 	@echo $(SITE) > $(ASAN_SITE)/dependencies.pth
+	@ln -sfn $(SITE)/scipy_openblas32 $(ASAN_SITE)/scipy_openblas32
+	@ln -sf $(BIN)/cmake $(BIN)/ninja $(ASAN_VENV)/bin
 	@$(BIN)/cmake --install $(ASAN) --prefix $(ASAN_SITE) >> $(ASAN).log
 	@cp -r runtime/python/dougong conformance/dougong_conformance $(ASAN_SITE)
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(c++ -print-file-name=libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=8 UBSAN_OPTIONS=print_stacktrace=1 \
 	  $(ASAN_VENV)/bin/python -m pytest -q --timeout 600 $(ASAN_TESTS)
 
 .PHONY: clean
