@@ -59,8 +59,8 @@ void blas(int ta, int tb, int m, int n, int k, const double *a, int lda, const d
 // Waking threads costs more than a small product, and far more where other programs use the cores. The number is
 // BLAS's own for the whole process, so two threads may take each other's; that changes the time, not the result.
 void choose_threads(int64_t m, int64_t n, int64_t k) {
-  constexpr int64_t small = int64_t(1) << 24;
-  int32_t wanted = m * n * k < small ? 1 : threads;
+  constexpr double small = 1 << 24;
+  int32_t wanted = double(m) * double(n) * double(k) < small ? 1 : threads;
   if (threads_in_use.load(std::memory_order_relaxed) == wanted) return;
   threads_in_use.store(wanted, std::memory_order_relaxed);
   scipy_openblas_set_num_threads(wanted);
@@ -116,9 +116,11 @@ void packed_result(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<co
 
 template <class T>
 void any_gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool add) {
-  constexpr int64_t small = 64, limit = INT_MAX;
+  constexpr int64_t limit = INT_MAX;
+  constexpr double small = 64;
   if (m == 0 || n == 0) return;
-  if (k == 0 || m * n * k <= small || m > limit || n > limit || k > limit) return small_gemm(m, n, k, a, b, c, add);
+  if (k == 0 || double(m) * double(n) * double(k) <= small || m > limit || n > limit || k > limit)
+    return small_gemm(m, n, k, a, b, c, add);
   int64_t ldc = leading(c, m, n);
   if (!ldc) {
     if (leading(c.transposed(), n, m)) return any_gemm(n, m, k, b.transposed(), a.transposed(), c.transposed(), add);

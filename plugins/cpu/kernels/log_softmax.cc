@@ -11,6 +11,6 @@ struct LogSoftmaxOf {
 };
 
 extern const dg_kernel_t dg_kernel_log_softmax =
-    kernel(DG_OP_LOG_SOFTMAX, any_layout_in_place, softmax_launch<LogSoftmaxOf, dg_log_softmax_attributes_t>);
+    kernel(DG_OP_LOG_SOFTMAX, any_layout_in_place, guarded<softmax_launch<LogSoftmaxOf, dg_log_softmax_attributes_t>>);
 
 }  // namespace dougong::cpu

@@ -12,6 +12,6 @@ struct LogSoftmaxGradient {
 
 extern const dg_kernel_t dg_kernel_log_softmax_backward =
     kernel(DG_OP_LOG_SOFTMAX_BACKWARD, any_layout_in_place,
-           softmax_backward_launch<LogSoftmaxGradient, dg_log_softmax_backward_attributes_t>);
+           guarded<softmax_backward_launch<LogSoftmaxGradient, dg_log_softmax_backward_attributes_t>>);
 
 }  // namespace dougong::cpu

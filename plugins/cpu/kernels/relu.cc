@@ -6,7 +6,7 @@ namespace dougong::cpu {
 struct Relu {
   template <class T>
   T operator()(T x) const {
-    return x < T(0) ? T(0) : x;
+    return x > T(0) || x != x ? x : T(0);
   }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nest.h"
+#include "scratch.h"
 #include "simd.h"
 #include "strided.h"
 
@@ -42,23 +43,21 @@ void each_chunk(int64_t size, F &&f) {
     f(first, size - first < chunk_size ? size - first : chunk_size);
 }
 
-// f(row of the output, row of input 0, ...) for each row along `axis`; all tensors have the shape of the output.
+// f(row of tensor 0, row of tensor 1, ...) for each row along `axis` of tensors of one shape.
 template <class T, int N, class F>
-void each_axis_row(const dg_kernel_call_t *call, int64_t axis, F &&f) {
-  const dg_tensor_t *tensor[N] = {call->outputs[0]};
-  for (int i = 1; i < N; ++i) tensor[i] = call->inputs[i - 1];
-  const dg_tensor_t &y = *tensor[0];
+void walk_rows(const dg_tensor_t (&tensor)[N], int64_t axis, F &&f) {
+  const dg_tensor_t &y = tensor[0];
   Nest<N> nest;
   char *base[N];
   int64_t along[N];
   for (int i = 0; i < N; ++i) {
-    base[i] = address(*tensor[i]);
-    along[i] = y.ndim > 0 && y.shape[axis] > 1 ? tensor[i]->strides[axis] * int64_t(sizeof(T)) : int64_t(sizeof(T));
+    base[i] = address(tensor[i]);
+    along[i] = y.ndim > 0 && y.shape[axis] > 1 ? tensor[i].strides[axis] * int64_t(sizeof(T)) : int64_t(sizeof(T));
   }
   for (int32_t other = 0; other < y.ndim; ++other) {
     if (other == axis) continue;
     int64_t strides[N];
-    for (int i = 0; i < N; ++i) strides[i] = tensor[i]->strides[other] * int64_t(sizeof(T));
+    for (int i = 0; i < N; ++i) strides[i] = tensor[i].strides[other] * int64_t(sizeof(T));
     nest.add_axis(y.shape[other], strides);
   }
   nest.finish();
@@ -74,6 +73,48 @@ void each_axis_row(const dg_kernel_call_t *call, int64_t axis, F &&f) {
         f(row(0), row(1), row(2));
     }
   });
+}
+
+// A tensor with `axis` as the last one, and a dense copy of that.
+template <class T>
+struct Turned {
+  dg_tensor_t view, dense;
+  int64_t shape[DG_MAX_NDIM], strides[DG_MAX_NDIM], dense_strides[DG_MAX_NDIM];
+  Scratch<T> copy;
+
+  void turn(const dg_tensor_t &tensor, int64_t axis) {
+    int32_t last = tensor.ndim - 1;
+    for (int32_t i = 0; i <= last; ++i) {
+      int32_t from = i == last ? int32_t(axis) : i < axis ? i : i + 1;
+      shape[i] = tensor.shape[from], strides[i] = tensor.strides[from];
+    }
+    int64_t size = 1;
+    for (int32_t i = last; i >= 0; size *= shape[i--]) dense_strides[i] = size;
+    copy.allocate(size);
+    view = dense = tensor;
+    view.shape = dense.shape = shape, view.strides = strides;
+    dense.strides = dense_strides, dense.data = copy.data(), dense.byte_offset = 0;
+  }
+};
+
+// The same for the output and the inputs of a call. Long rows across a large tensor would bring a page for each
+// element: they are walked in dense copies. Throws bad_alloc.
+template <class T, int N, class F>
+void each_axis_row(const dg_kernel_call_t *call, int64_t axis, F &&f) {
+  dg_tensor_t tensor[N] = {*call->outputs[0]};
+  for (int i = 1; i < N; ++i) tensor[i] = *call->inputs[i - 1];
+  constexpr int64_t long_row = 32, large = 1 << 16;
+  bool across = tensor[0].ndim > 1 && tensor[0].shape[axis] >= long_row && tensor[0].strides[axis] != 1 &&
+                tensor[1].strides[axis] != 1 && element_count(tensor[0]) >= large;
+  if (!across) return walk_rows<T>(tensor, axis, f);
+  Turned<T> turned[N];
+  for (int i = 0; i < N; ++i) {
+    turned[i].turn(tensor[i], axis);
+    if (i > 0) copy_tensor(turned[i].dense, turned[i].view);
+    tensor[i] = turned[i].dense;
+  }
+  walk_rows<T>(tensor, tensor[0].ndim - 1, f);
+  copy_tensor(turned[0].view, turned[0].dense);
 }
 
 // The size of a row: a scalar is a row of one.

@@ -11,6 +11,6 @@ struct SoftmaxOf {
 };
 
 extern const dg_kernel_t dg_kernel_softmax =
-    kernel(DG_OP_SOFTMAX, any_layout_in_place, softmax_launch<SoftmaxOf, dg_softmax_attributes_t>);
+    kernel(DG_OP_SOFTMAX, any_layout_in_place, guarded<softmax_launch<SoftmaxOf, dg_softmax_attributes_t>>);
 
 }  // namespace dougong::cpu

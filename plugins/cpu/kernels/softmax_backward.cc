@@ -12,6 +12,6 @@ struct SoftmaxGradient {
 
 extern const dg_kernel_t dg_kernel_softmax_backward =
     kernel(DG_OP_SOFTMAX_BACKWARD, any_layout_in_place,
-           softmax_backward_launch<SoftmaxGradient, dg_softmax_backward_attributes_t>);
+           guarded<softmax_backward_launch<SoftmaxGradient, dg_softmax_backward_attributes_t>>);
 
 }  // namespace dougong::cpu

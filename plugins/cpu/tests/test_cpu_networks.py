@@ -198,6 +198,20 @@ def test_softmax_and_log_softmax(cpu: Cpu, dtype: str, shape: tuple[int, ...], a
     run_layouts(cpu, "log_softmax_backward", [dy, log_y], output, lambda r: near(r, dx2, scale), axis=axis)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_softmax_across_a_large_tensor_equals_softmax_along_it(cpu: Cpu, dtype: str):
+    x = draw((70, 33, 40), dtype, low=-9, high=9)
+    output = [(x.shape, x.dtype)]
+    for axis in (0, 1):
+        along = np.ascontiguousarray(np.moveaxis(x, axis, -1))
+        y = cpu("softmax", [along], [(along.shape, x.dtype)], axis=2)
+        expected = np.moveaxis(y, -1, axis)
+        run_layouts(cpu, "softmax", [x], output, lambda r: same_bits(r, expected), axis=axis)  # noqa: B023
+        dx = np.moveaxis(cpu("softmax_backward", [along, y], [(along.shape, x.dtype)], axis=2), -1, axis)
+        across = [x, np.ascontiguousarray(expected)]
+        run_layouts(cpu, "softmax_backward", across, output, lambda r: same_bits(r, dx), axis=axis)  # noqa: B023
+
+
 def test_softmax_of_infinities(cpu: Cpu):
     inf = np.inf
     x = np.array([[0, -inf, 0], [-inf, -inf, -inf], [1, np.nan, 2], [-inf, 3, -inf]], "f4")
