@@ -61,7 +61,7 @@ def cases_of(op: Any) -> list[Any]:
 
 
 def case_id(case: Any) -> str:
-    return case["id"] if isinstance(case, dict) else case.id
+    return case["id"]
 
 
 def dtype_choices(op: Any, case: Any) -> list[tuple[str, ...]]:
@@ -78,11 +78,7 @@ def dtype_choices(op: Any, case: Any) -> list[tuple[str, ...]]:
 
 def _allowed(variable: Any, case: Any) -> list[str]:
     """The dtypes of the op, or those of them that the case is about."""
-    only = case.get("dtypes") if isinstance(case, dict) else None
-    if isinstance(only, dict):
-        only = only.get(variable.name)
-    elif variable.index:
-        only = None
+    only = None if variable.index else case.get("dtypes")
     wanted = None if only is None else kernels().expand_dtypes(list(only))
     return [dtype for dtype in variable.dtypes if wanted is None or dtype in wanted]
 
@@ -131,7 +127,7 @@ class Answer:
     def _magnitude(self) -> tuple[np.ndarray, np.ndarray]:
         module = kernels().oracle(self.call.op.name)
         with np.errstate(all="ignore"):
-            return module.magnitude(*self.call.inputs, **self.call.attributes)
+            return module.magnitude(*map(_widened, self.call.inputs), **self.call.attributes)
 
     @functools.cached_property
     def _expected_errors(self) -> list[np.ndarray]:
@@ -146,8 +142,7 @@ class Answer:
 
 @functools.lru_cache(maxsize=16)
 def answer(question: Question, seed: int) -> Answer:
-    op = kernels().load(question.op)
-    case = next(case for case in cases_of(op) if case_id(case) == question.case)
+    op, case = kernels().load(question.op), case_of(question)
     own_seed = zlib.crc32(question.id.encode()) ^ seed
     inputs, attributes = kernels("cases").draw(op, case, question.dtypes, own_seed)
     if question.repeated:
@@ -174,9 +169,14 @@ def oracle(op: Any, inputs: Sequence[np.ndarray | None], attributes: dict[str, A
     """All outputs of an op by its oracle; None for one whose input, which it is an alias of, is left out."""
     function = getattr(kernels().oracle(op.name), op.name)
     with np.errstate(all="ignore"):
-        results = function(*inputs, **attributes)
+        results = function(*map(_widened, inputs), **attributes)
     results = results if isinstance(results, tuple | list) else (results,)
     return [None if r is None else np.asarray(r) for r in results]
+
+
+def _widened(x: np.ndarray | None) -> np.ndarray | None:
+    """Floats as float64: the oracle computes in the precision of its inputs, and the truth wants all of it."""
+    return x if x is None or not tolerance.is_float(x.dtype) else x.astype(np.float64, copy=False)
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------
@@ -201,6 +201,11 @@ def _output_dtype(op: Any, text: str, dtypes: tuple[str, ...]) -> str:
     if text.startswith("accumulator("):
         return "float64" if chosen[text[12:-1]] == "float64" else "float32"
     return chosen.get(text, text)
+
+
+def _wide(x: np.ndarray | None) -> np.ndarray | None:
+    """Floats as float64, of the same class of arrays: oracles compute in the dtype of their inputs."""
+    return x if x is None or not tolerance.is_float(x.dtype) else x.astype(np.float64)
 
 
 def _ulp_limit(limit: Any, dtype: np.dtype) -> float:
@@ -248,28 +253,42 @@ def _flushed(x: np.ndarray | None) -> np.ndarray | None:
 # -- what the list of cases needs to know ---------------------------------------------------------------------------
 
 
+def case_of(question: Question) -> Any:
+    op = kernels().load(question.op)
+    return next(case for case in cases_of(op) if case_id(case) == question.case)
+
+
 def is_first_choice(question: Question) -> bool:
     """Whether the dtypes are the first that the case has."""
-    op = kernels().load(question.op)
-    case = next(case for case in cases_of(op) if case_id(case) == question.case)
-    return question.dtypes == dtype_choices(op, case)[0]
+    return question.dtypes == dtype_choices(kernels().load(question.op), case_of(question))[0]
 
 
 def layouts_of(question: Question) -> list[str]:
-    """The layouts that make sense for the op, dense first."""
+    """The layouts that make sense for the op and the case, dense first."""
     op = kernels().load(question.op)
     possible = [name for name in layouts.LAYOUTS if op.inputs or name != "broadcast"]
-    return [*possible, "in-place"] if _may_be_in_place(op) else possible
+    return [*possible, "in-place"] if _may_be_in_place(op, case_of(question)) else possible
 
 
-def _may_be_in_place(op: Any) -> bool:
+def _may_be_in_place(op: Any, case: dict[str, Any]) -> bool:
+    """Whether an input of the case has the type and the shape of the first output."""
     first = op.outputs[0]
-    same_type = any(i.type == first.dtype for i in op.inputs)
-    same_shape = op.elementwise or any(first.shape == f"{i.name}.shape" for i in op.inputs)
-    return same_type and same_shape and first.alias is None
+    if first.alias is not None or any(i.variadic for i in op.inputs):
+        return False
+    shapes = {i.name: _shape(case[i.name]) for i in op.inputs if case.get(i.name) is not None}
+    typed = [i.name for i in op.inputs if i.type == first.dtype and i.name in shapes]
+    if op.elementwise:
+        return any(shapes[name] == np.broadcast_shapes(*shapes.values()) for name in typed)
+    return any(first.shape == f"{name}.shape" for name in typed)
+
+
+def _shape(spec: Any) -> tuple[int, ...]:
+    """Of an input's SPEC in a case, see dougong_kernels.cases."""
+    if isinstance(spec, list):
+        return tuple(spec)
+    return tuple(spec["shape"]) if "shape" in spec else np.shape(spec["values"])
 
 
 def rules_of(question: Question) -> tuple[str, ...]:
     """The rules of device_api/SPEC.md that the op file says the case proves."""
-    case = next(case for case in cases_of(kernels().load(question.op)) if case_id(case) == question.case)
-    return tuple(case.get("rules", ()) if isinstance(case, dict) else getattr(case, "rules", ()))
+    return tuple(case_of(question).get("rules", ()))

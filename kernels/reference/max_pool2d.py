@@ -12,7 +12,7 @@ def max_pool2d(x, *, kernel_size, stride, padding, dilation):
     values = windows(x, kernel_size, stride, padding, dilation, fill=-np.inf)
     places = windows(place, kernel_size, stride, padding, dilation, fill=-1)
     rank = np.where(np.isnan(values), np.inf, values)  # a NaN among infinities: told apart below
-    shape = (*values.shape[:4], -1)
+    shape = (*values.shape[:4], kernel_size[0] * kernel_size[1])
     rank, values = rank.reshape(shape), values.reshape(shape)
     places = np.broadcast_to(places, (*x.shape[:2], *places.shape[2:])).reshape(shape)
     rank = np.where(places < 0, -np.inf, rank)

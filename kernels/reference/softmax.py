@@ -5,5 +5,5 @@ import numpy as np
 
 def softmax(x, *, axis):
     with np.errstate(all="ignore"):
-        e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+        e = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
         return e / np.sum(e, axis=axis, keepdims=True)
