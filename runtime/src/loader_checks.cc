@@ -2,10 +2,12 @@
 #include "loader_checks.h"
 
 #include <elf.h>
+#include <link.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 
 #include "dtype.h"
 #include "status.h"
@@ -127,6 +129,18 @@ void check_size(const Checked &checked, const char *field, size_t size, size_t r
                    format("%zu", size), remedy);
 }
 
+// The system's loader takes the process down when a file is shorter than its headers say.
+static void check_length(const Checked &checked, std::FILE *file, const ElfW(Ehdr) &header, uint64_t length) {
+  for (int i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) part{};
+    const bool read = header.e_phoff < length && std::fseek(file, long(header.e_phoff) + i * header.e_phentsize, SEEK_SET) == 0 &&
+                      std::fread(&part, sizeof part, 1, file) == 1;
+    if (read && (part.p_type != PT_LOAD || (part.p_offset <= length && part.p_filesz <= length - part.p_offset))) continue;
+    checked.refuse("file", "a whole shared library", format("a file that is cut off after %llu bytes", static_cast<unsigned long long>(length)),
+                   "build or copy it again");
+  }
+}
+
 void check_library_file(const Checked &checked) {
   const char *path = checked.path().c_str();
   struct stat info;
@@ -135,17 +149,19 @@ void check_library_file(const Checked &checked) {
   if (!S_ISREG(info.st_mode))
     checked.refuse("file", "a shared library", S_ISDIR(info.st_mode) ? "a folder" : "no regular file",
                    "name the library itself: libdg_<name>.so");
-  std::FILE *file = std::fopen(path, "rb");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path, "rb"), std::fclose);
   if (!file) checked.refuse("file", "a shared library", std::strerror(errno), "make it readable");
-  Elf64_Ehdr header{};
-  const size_t length = std::fread(&header, 1, sizeof header, file);
-  std::fclose(file);
+  ElfW(Ehdr) header{};
+  const size_t length = std::fread(&header, 1, sizeof header, file.get());
   const char *wanted = "an ELF shared library for this machine";
   if (length < SELFMAG || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
     checked.refuse("file", wanted, length ? "a file that is not ELF" : "an empty file", "build it with -shared -fPIC");
   if (length < sizeof header) checked.refuse("file", wanted, "a file that is cut off", "build or copy it again");
+  if (header.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
+    checked.refuse("file", wanted, format("ELF of class %d", header.e_ident[EI_CLASS]), "build it for this machine");
   if (header.e_type != ET_DYN)
     checked.refuse("file", wanted, format("ELF of type %d", header.e_type), "link it with -shared -fPIC");
+  check_length(checked, file.get(), header, uint64_t(info.st_size));
 }
 
 dg_plugin_t check_plugin_table(const Checked &checked, const dg_plugin_t *table, const std::string &expected_name) {

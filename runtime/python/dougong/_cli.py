@@ -20,12 +20,12 @@ def main() -> None:
 
     \b
     A vendor begins with
-      dougong new acme              write the project of a plugin for the devices acme:0, acme:1, ...
+      dougong new acme                 write the project of a plugin for the devices acme:0, acme:1, ...
       dougong conformance run acme:0   judge it, and learn what to write next
     \b
     A user begins with
-      dougong devices               what is there
-      dougong doctor                why something is not there
+      dougong devices                  what is there
+      dougong doctor                   why something is not there
 
     For builds: `python -m dougong --include-dir` and `python -m dougong --cmake-dir`.
     """
@@ -199,7 +199,7 @@ def _describe_op(op: Any) -> dict[str, Any]:
         "name": op.name,
         "family": op.family,
         "dtypes": {variable.name: list(variable.dtypes) for variable in op.types},
-        "gradient": isinstance(op.grad, dict) and bool(op.grad),
+        "gradient": bool(op.grad),
         "summary": op.summary,
     }
 
