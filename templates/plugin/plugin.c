@@ -125,7 +125,7 @@ static dg_status_t relu_launch(const dg_kernel_call_t *call) {
   const float *x = first_element(call->inputs[0]);
   float *y = first_element(call->outputs[0]);
   const size_t count = element_count(call->outputs[0]);
-  for (size_t i = 0; i < count; i++) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+  for (size_t i = 0; i < count; i++) y[i] = x[i] <= 0.0f ? 0.0f : x[i];
   return DG_STATUS_OK;
 }
 // [kernel end]

@@ -8,12 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
-from commands import cmake, run
+from commands import cmake, environment, run
 
 ROOT = Path(__file__).resolve().parents[2]
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
@@ -49,21 +48,10 @@ def wheel(tmp_path_factory):
 @pytest.fixture(scope="session")
 def python(wheel, tmp_path_factory):
     """The interpreter of a fresh environment with the wheel, its dependencies, and no source."""
-    environment = tmp_path_factory.mktemp("a b") / "environment"
-    run([sys.executable, "-m", "venv", "--without-pip", environment])
-    python = environment / "bin" / "python"
-    site = Path(run([python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))"]).strip())
-    link_dependencies(site)
+    python, site = environment(tmp_path_factory.mktemp("a b") / "environment")
     run([*PIP, "--python", python, "install", "--no-deps", "--no-index", wheel])
     (site / "sitecustomize.py").write_text(HIDE)
     return python
-
-
-def link_dependencies(site: Path) -> None:
-    """The packages of this environment, without dougong and without what makes its source importable."""
-    for entry in Path(sysconfig.get_path("platlib")).iterdir():
-        if "dougong" not in entry.name and entry.suffix != ".pth" and not (site / entry.name).exists():
-            (site / entry.name).symlink_to(entry)
 
 
 @pytest.fixture(scope="session")
@@ -106,11 +94,11 @@ def test_the_paths_are_those_of_the_installation(python, tmp_path):
 
 
 def test_the_installed_judge_accuses_the_template_of_nothing(python, written, tmp_path):
-    environment = os.environ | {"DOUGONG_PLUGIN_PATH": str(written / "build")}
-    environment.pop("PYTHONPATH", None)
+    variables = os.environ | {"DOUGONG_PLUGIN_PATH": str(written / "build")}
+    variables.pop("PYTHONPATH", None)
     levels = ["--level", "abi", "--level", "memory", "--level", "stream"]
     command = [python, "-m", "dougong", "conformance", "run", "acme:0", *levels, "--json", tmp_path / "report.json"]
-    run(command, cwd=tmp_path, env=environment)
+    run(command, cwd=tmp_path, env=variables)
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["plugin"]["name"] == "acme"
     assert report["counts"]["fail"] == 0 and report["counts"]["pass"] > 20

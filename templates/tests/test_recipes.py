@@ -1,13 +1,12 @@
 """The recipes of CONTRIBUTING.md, followed in a copy of the tree: an op is three files, a backend is one folder."""
 
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from commands import cmake, run
+from commands import cmake, environment, run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,9 +76,12 @@ def build(tree, target):
 
 
 def judge(tree, device, library, *options):
-    environment = os.environ | {"PYTHONPATH": str(tree / "conformance")}
-    command = [sys.executable, "-m", "dougong_conformance", "run", device, "--plugin", library, *options]
-    return subprocess.run([str(word) for word in command], env=environment, cwd=tree, capture_output=True, text=True)
+    """The judge of the copy, in an environment where no other dougong can be meant."""
+    python, site = environment(tree / "environment")
+    (site / "dougong_conformance").symlink_to(tree / "conformance" / "dougong_conformance")
+    (site / "dougong_kernels").symlink_to(tree / "kernels")
+    command = [python, "-m", "dougong_conformance", "run", device, "--plugin", library, *options]
+    return subprocess.run([str(word) for word in command], cwd=tree, capture_output=True, text=True)
 
 
 def test_an_op_is_one_yaml_one_oracle_and_one_kernel_file(tree):
