@@ -63,13 +63,13 @@ class Noisy(np.ndarray):
         return self._like_self(result) if isinstance(result, np.ndarray) else result
 
     def _rounded(self, values: Any) -> Any:
-        values = np.asarray(values)
+        values = _real(values)
         if values.dtype.kind != "f":
             return values
         return values * (1.0 + self.roundoff * self.generator.uniform(-1.0, 1.0, values.shape))
 
     def _like_self(self, values: Any) -> Any:
-        values = np.asarray(values)
+        values = _real(values)
         return _noisy(values, self.generator, self.roundoff) if values.dtype.kind == "f" else values
 
 
@@ -79,9 +79,15 @@ def noisy(values: np.ndarray, generator: np.random.Generator, roundoff: float) -
 
 
 def _noisy(values: np.ndarray, generator: np.random.Generator, roundoff: float) -> Noisy:
-    array = values.view(Noisy)
+    array = np.asarray(values).view(Noisy)
     array.generator, array.roundoff = generator, roundoff
     return array
+
+
+def _real(values: Any) -> np.ndarray:
+    """Python's numbers, which ufuncs made of Python functions return, as float64."""
+    values = np.asarray(values)
+    return values.astype(np.float64) if values.dtype == object else values
 
 
 def _plain(x: Any) -> Any:

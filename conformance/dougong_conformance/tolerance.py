@@ -11,7 +11,8 @@ Class R, sums of products: with s = sum |a||b|, k = the length of the sum and u 
 Class C, composites: e = the error that a computation in the working precision (float32 for halves) must be expected to
     make here, from `Witness`. The tensor: the root mean square of |y - r| / (2 e + 2 ulp(r)) is at most 1/2. Each
     element: |y - r| <= 4 e + 2 ulp(r). For halves both have 1 ulp in place of 2. The first term forgives cancellation
-    where it happens and only there; the mean keeps a kernel from living at the edge of the bound.
+    where it happens and only there; the mean keeps a kernel from living at the edge of the bound. For float64 results
+    e doubles, as in class R.
 Bias: errors that lean to one side mean truncation where rounding was due. |z| <= 6, where z is the mean of the errors,
     signed by the reference, over its standard error: in class R of the errors over their bound, for the halves of U
     and C of the difference to the value rounded to nearest, where the mean must also exceed 0.1 ulp.
@@ -93,6 +94,8 @@ def ulp(reference: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def rounded(reference: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """``reference`` rounded once, to nearest even, to ``dtype``."""
     reference, dtype = np.asarray(reference), np.dtype(dtype)
+    if dtype == np.bool_:
+        return bits(reference.astype(np.bool_)) != 0  # any byte but 0 is true, and true is 1
     with np.errstate(all="ignore"):
         if dtype == np.dtype(ml_dtypes.bfloat16) and reference.dtype == np.float64:
             return _to_odd_float32(reference).astype(dtype)
@@ -149,7 +152,8 @@ def reduction(
     bound = 0.5 * ulp(reference, y.dtype) + growth * u * np.asarray(s, np.float64)
     limit = 2 * RHO_LIMIT if y.dtype == np.float64 else RHO_LIMIT
     with np.errstate(all="ignore"):
-        rho = distance(y, reference) / bound
+        error = distance(y, reference)
+        rho = np.where(error == 0, 0.0, error / bound)
         z = bias(_distinct(np.sign(reference) * (y.astype(np.float64) - reference) / bound, reference))
     text = f"are further off than {limit:g} (ulp/2 + {'k' if arithmetic.truncates_sums else 'sqrt(k)'} u sum|ab|)"
     judgement = _judged(_outside(rho, limit, y, reference, arithmetic), text)
@@ -162,7 +166,8 @@ def composite(
 ) -> Judgement:
     spacing = ulp(reference, y.dtype)
     floor = spacing if y.dtype in HALVES else 2 * spacing
-    error, expected_error = distance(y, reference), _pooled(expected_error, spacing)
+    expected_error = _pooled(expected_error, spacing) * (2 if y.dtype == np.float64 else 1)
+    error = distance(y, reference)
     outside = _outside(error / (4 * expected_error + floor), 1.0, y, reference, arithmetic)
     judgement = _judged(outside, "are further off than the working precision allows")
     rms = _root_mean_square(error / (2 * expected_error + floor))

@@ -1,6 +1,10 @@
 // Faults in what a launch promises: what it writes, what it says, and degenerate shapes.
 //
 // SPDX-License-Identifier: Apache-2.0
+#include <csignal>
+#include <cstdlib>
+#include <stdexcept>
+
 #include "mutant.h"
 
 namespace mutant {
@@ -99,15 +103,19 @@ dg_status_t forgets_the_second_output(const dg_kernel_t &original, dg_kernel_cal
   });
 }
 
-void crash(const dg_kernel_t &original) {
-  if (is(original, DG_OP_EXP)) {
-    volatile int *nowhere = nullptr;
-    *nowhere = 1;
-  }
+dg_status_t crashes(const dg_kernel_t &original, dg_kernel_call_t call) {
+  if (is(original, DG_OP_EXP)) std::raise(SIGSEGV);
+  return forward(original, call);
 }
 
-dg_status_t crashes(const dg_kernel_t &original, dg_kernel_call_t call) {
-  crash(original);
+// Ends the process, with the exit code of success.
+dg_status_t exits(const dg_kernel_t &original, dg_kernel_call_t call) {
+  if (is(original, DG_OP_EXP)) std::exit(0);
+  return forward(original, call);
+}
+
+dg_status_t throws(const dg_kernel_t &original, dg_kernel_call_t call) {
+  if (is(original, DG_OP_EXP)) throw std::runtime_error("out of the plugin");
   return forward(original, call);
 }
 
@@ -125,6 +133,8 @@ const Fault contract_faults[] = {
     {"unknown_status", says_an_unknown_status, nullptr, 0},
     {"second_output", forgets_the_second_output, nullptr, 0},
     {"crashes", crashes, nullptr, 0},
+    {"exits", exits, nullptr, 0},
+    {"throws", throws, nullptr, 0},
     {nullptr, nullptr, nullptr, 0}};
 
 }  // namespace mutant
