@@ -44,8 +44,8 @@ def make_plugin() -> list[dict]:
     prefix = subprocess.run(dougong("--cmake-dir"), capture_output=True, text=True, check=True).stdout.strip()
     configure = ["cmake", "-S", str(PROJECT), "-B", str(PROJECT / "build"), f"-DCMAKE_PREFIX_PATH={prefix}"]
     written = run("dougong new acme", dougong("new", "acme", "--directory", str(PROJECT)))
-    configured = run("cmake -S acme -B acme/build", configure)
-    return [written, configured, run("cmake --build acme/build", ["cmake", "--build", str(PROJECT / "build")])]
+    configured = run("cmake -S acme", configure)
+    return [written, configured, run("cmake --build acme", ["cmake", "--build", str(PROJECT / "build")])]
 
 
 def judge(device: str) -> dict:
