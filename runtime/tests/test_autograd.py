@@ -9,7 +9,6 @@ import weakref
 import dougong
 import numpy as np
 import pytest
-
 from dougong import autograd
 
 

@@ -37,7 +37,7 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
     import numpy as np
 
     array = np.asarray(_nested(data))
-    if array.dtype == object or array.dtype.kind in "SUVMm":
+    if array.dtype.kind in "OSUMm" or array.dtype.type is np.void:
         raise TypeError(f"a tensor holds numbers; found elements of {array.dtype}: {str(data)[:60]}")
     if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
         array = array.astype(np.float32) if dtype is None else array
