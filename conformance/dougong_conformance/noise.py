@@ -32,6 +32,8 @@ EXACT = frozenset(
     )
 )
 
+FINEST = 2.0**-50  # below this a roundoff is float64's own
+
 
 class Noisy(np.ndarray):
     """A float64 array that rounds at random. What is computed from it is noisy too."""
@@ -66,7 +68,12 @@ class Noisy(np.ndarray):
         values = _real(values)
         if values.dtype.kind != "f":
             return values
-        return values * (1.0 + self.roundoff * self.generator.uniform(-1.0, 1.0, values.shape))
+        noise = self.generator.uniform(-1.0, 1.0, values.shape)
+        if self.roundoff > FINEST:
+            return values * (1.0 + self.roundoff * noise)
+        # float64 cannot hold a fraction of its own ulp: one up, one down, or none.
+        moved = np.nextafter(values, np.copysign(np.inf, noise))
+        return np.where((np.abs(noise) > 1 / 3) & (values != 0) & np.isfinite(values), moved, values)
 
     def _like_self(self, values: Any) -> Any:
         values = _real(values)

@@ -5,6 +5,7 @@ Nothing here knows an op: meaning comes from the op files, the oracles beside th
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import itertools
@@ -92,6 +93,7 @@ class Answer:
     references: Outputs
     seed: int
     out_of_range: bool = False
+    repeated: bool = False  # equal terms err alike: no square root of their number bounds the error of their sum
 
     def judge(self, outputs: Outputs, arithmetic: tolerance.Arithmetic) -> list[tolerance.Judgement]:
         """One judgement an output."""
@@ -103,7 +105,8 @@ class Answer:
         return judged
 
     def with_inputs(self, inputs: Sequence[np.ndarray | None]) -> Answer:
-        return answer_to(self.call.op, inputs, self.call.attributes, self.dtypes, self.seed)
+        found = answer_to(self.call.op, inputs, self.call.attributes, self.dtypes, self.seed)
+        return dataclasses.replace(found, repeated=self.repeated)
 
     def _judge(self, outputs: Outputs, arithmetic: tolerance.Arithmetic) -> list[tolerance.Judgement]:
         pairs = enumerate(zip(outputs, self.references, strict=True))
@@ -121,7 +124,8 @@ class Answer:
         s, k = self._magnitude
         if tolerance.sums_are_exact(self.call.inputs, s, y.dtype) and bool(np.all(wide % 1 == 0)):
             return tolerance.exact(y, wide, arithmetic)
-        return tolerance.reduction(y, wide, s, k, arithmetic)
+        worst_case = dataclasses.replace(arithmetic, truncates_sums=True) if self.repeated else arithmetic
+        return tolerance.reduction(y, wide, s, k, worst_case)
 
     @functools.cached_property
     def _magnitude(self) -> tuple[np.ndarray, np.ndarray]:
@@ -147,7 +151,8 @@ def answer(question: Question, seed: int) -> Answer:
     inputs, attributes = kernels("cases").draw(op, case, question.dtypes, own_seed)
     if question.repeated:
         inputs = _repeated(op, inputs)
-    return answer_to(op, inputs, attributes, question.dtypes, own_seed)
+    found = answer_to(op, inputs, attributes, question.dtypes, own_seed)
+    return dataclasses.replace(found, repeated=question.repeated)
 
 
 def answer_to(

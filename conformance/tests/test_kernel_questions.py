@@ -67,7 +67,7 @@ def test_an_index_out_of_range_wants_a_failure_and_still_has_a_shape():
 
 
 def test_the_same_question_draws_the_same_inputs_and_another_seed_draws_others():
-    question = next(questions.of_op("add"))
+    question = next(q for q in questions.of_op("add") if q.case == "shape-1025" and q.dtypes == ("float32",))
     first = questions.answer(question, 0)
     questions.answer.cache_clear()
     again, other = questions.answer(question, 0), questions.answer(question, 1)
