@@ -19,7 +19,7 @@ from .pool import Outcome, Pool, Target
 from .report import Report, Result, write_json, write_text
 
 SERIAL_LEVELS = ("memory", "stream")  # they measure time and free memory: one case at a time
-WRITE_EVERY = 2.0
+WRITE_EVERY = 5.0
 # Crashes in a row after which the rest of a level is not run. A hang costs its whole deadline and counts more.
 PATIENCE, CRASH, HANG = 200, 1, 40
 
