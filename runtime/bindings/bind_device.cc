@@ -7,6 +7,7 @@
 #include "../src/allocator.h"
 #include "../src/loader_checks.h"
 #include "../src/registry.h"
+#include "interpreter.h"
 #include "py_common.h"
 
 namespace py = pybind11;
@@ -139,6 +140,7 @@ void synchronize(const py::object &device) {
 void shutdown() {
   const py::gil_scoped_release release;
   Registry::get().shutdown();
+  close_interpreter_lock();
 }
 
 void bind_plugins(py::module_ &module) {

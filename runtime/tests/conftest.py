@@ -15,7 +15,7 @@ import pytest
 import dougong
 
 SOURCES = Path(__file__).parent / "plugins"
-FLAGS = ["-std=gnu11", "-O1", "-shared", "-fPIC", "-pthread"]
+FLAGS = ["-std=gnu11", "-O0", "-shared", "-fPIC", "-pthread"]
 
 Compile = Callable[..., Path]
 RunPython = Callable[..., subprocess.CompletedProcess[str]]

@@ -59,7 +59,14 @@ def devices(as_json: bool) -> None:
     found = [{**device, "plugin": row.name, "version": row.version} for row in rows for device in row.devices]
     if as_json:
         _print_json(found)
-        return
+    else:
+        _show_devices(found)
+    bad = sorted({row.name for row in rows if row.status in _doctor.BAD})
+    if bad:
+        click.echo(f"not usable: {', '.join(bad)}; `dougong doctor` says why", err=True)
+
+
+def _show_devices(found: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table("device", "chip", "memory", "units", "plugin")
@@ -67,9 +74,6 @@ def devices(as_json: bool) -> None:
         memory, units = _bytes(device["memory_total"]), str(device["compute_units"] or "")
         table.add_row(device["device"], device["chip"], memory, units, f"{device['plugin']} {device['version']}")
     _show(table)
-    bad = sorted({row.name for row in rows if row.status in _doctor.BAD})
-    if bad:
-        click.echo(f"not usable: {', '.join(bad)}; `dougong doctor` says why", err=True)
 
 
 @main.command()
