@@ -10,7 +10,7 @@ import dougong
 import numpy as np
 import pytest
 from dougong import nn
-from dougong.nn import functional as F  # noqa: N812 - the name that everybody uses
+from dougong.nn import functional as F
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -374,9 +374,7 @@ def test_cross_entropy(shape, reduction, smoothing, weighted):
     smooth = -(logs * weight).sum(-1) * valid / 5
     each = (1 - smoothing) * picked + smoothing * smooth
     wanted = {"none": each, "sum": each.sum(), "mean": each.sum() / (weight[safe] * valid).sum()}[reduction]
-    loss = nn.CrossEntropyLoss(
-        tensor(weight) if weighted else None, reduction=reduction, label_smoothing=smoothing
-    )
+    loss = nn.CrossEntropyLoss(tensor(weight) if weighted else None, reduction=reduction, label_smoothing=smoothing)
     assert np.allclose(loss(tensor(x), dougong.tensor(target)).numpy(), wanted, rtol=1e-5, atol=1e-6)
 
 
@@ -440,7 +438,7 @@ def test_attention_plain_masked_and_causal():
         (run(*tensors, attn_mask=dougong.tensor(keep)), attention(q, k, v, keep)),
         (run(*tensors, attn_mask=dougong.tensor(bias)), attention(q, k, v, bias=bias)),
         (run(*tensors, is_causal=True), attention(q, k, v, np.tril(np.ones((5, 5), bool)))),
-        (run(*tensors, scale=0.5), attention(q * 0.5 * 2, k, v)),
+        (run(*tensors, scale=1.0), attention(q * 2, k, v)),
     ]:
         assert np.allclose(found.numpy(), wanted, atol=1e-5)
     with pytest.raises(ValueError, match="either"):
