@@ -7,7 +7,9 @@
 #include <cstdlib>
 
 #include "error.h"
+#include "isa.h"
 #include "kernels/scratch.h"
+#include "kernels/simd.h"
 
 // The C interface of BLAS in the names of the package scipy-openblas32; integers have 32 bits.
 extern "C" {
@@ -79,6 +81,55 @@ void small_gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const
   }
 }
 
+template <class T>
+void pack(Scratch<T> *packed, Matrix<const T> matrix, int64_t rows, int64_t columns) {
+  packed->allocate(rows * columns);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) (*packed)[i * columns + j] = matrix.data[i * matrix.row + j * matrix.column];
+  }
+}
+
+// c (1 x n) = a (1 x k) b: BLAS would sum all of k in one accumulator, whose error grows with k where the terms are
+// alike. Here rows of b are added up in blocks, and columns of b are summed in lanes.
+template <class T>
+void row_times_rows(int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool add) {
+  constexpr int64_t tile = 256, block = 64;
+  alignas(64) T total[tile], partial[tile];
+  for (int64_t first = 0; first < n; first += tile) {
+    int64_t width = n - first < tile ? n - first : tile;
+    for (int64_t j = 0; j < width; ++j) total[j] = add ? c.data[(first + j) * c.column] : T(0);
+    for (int64_t p = 0; p < k; p += block) {
+      int64_t end = p + block < k ? p + block : k;
+      T *sum = partial, *into = total;
+      vectorised([=] {
+        for (int64_t j = 0; j < width; ++j) sum[j] = 0;
+        for (int64_t q = p; q < end; ++q) {
+          const T *row = b.data + q * b.row + first, factor = a.data[q * a.column];
+          for (int64_t j = 0; j < width; ++j) sum[j] += factor * row[j];
+        }
+        for (int64_t j = 0; j < width; ++j) into[j] += sum[j];
+      });
+    }
+    for (int64_t j = 0; j < width; ++j) c.data[(first + j) * c.column] = total[j];
+  }
+}
+
+template <class T>
+void row_times_columns(int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool add) {
+  Scratch<T> packed;
+  if (a.column != 1) pack(&packed, a, 1, k);
+  const T *left = a.column != 1 ? packed.data() : a.data;
+  for (int64_t j = 0; j < n; ++j) {
+    const T *column = b.data + j * b.column;
+    T *element = c.data + j * c.column;
+    vectorised([=] {
+      auto term = [=](int64_t p) { return left[p] * column[p]; };
+      T sum = fold(k, T(0), term, [](T x, T y) { return x + y; });
+      *element = add ? *element + sum : sum;
+    });
+  }
+}
+
 // A leading dimension for BLAS, or 0 if the matrix is neither row-major nor column-major as BLAS wants it.
 template <class T>
 int64_t leading(const Matrix<T> &matrix, int64_t rows, int64_t columns) {
@@ -86,6 +137,15 @@ int64_t leading(const Matrix<T> &matrix, int64_t rows, int64_t columns) {
   int64_t least = columns > 1 ? columns : 1;
   if (rows <= 1) return least;
   return matrix.row >= least && matrix.row <= INT_MAX ? matrix.row : 0;
+}
+
+template <class T>
+void row_times_matrix(int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<T> c, bool add) {
+  if (b.row == 1 && k > 1) return row_times_columns(n, k, a, b, c, add);
+  if (b.column == 1 || n == 1) return row_times_rows(n, k, a, b, c, add);
+  Scratch<T> packed;
+  pack(&packed, b, k, n);
+  row_times_rows(n, k, a, Matrix<const T>{packed.data(), n, 1}, c, add);
 }
 
 // An operand as BLAS takes it; packed where its strides do not allow that.
@@ -102,10 +162,7 @@ struct Operand {
       transposed = transpose;
       return;
     }
-    packed.allocate(rows * columns);
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < columns; ++j) packed[i * columns + j] = matrix.data[i * matrix.row + j * matrix.column];
-    }
+    pack(&packed, matrix, rows, columns);
     data = packed.data();
     ld = columns;
   }
@@ -121,6 +178,8 @@ void any_gemm(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T
   if (m == 0 || n == 0) return;
   if (k == 0 || double(m) * double(n) * double(k) <= small || m > limit || n > limit || k > limit)
     return small_gemm(m, n, k, a, b, c, add);
+  if (m == 1) return row_times_matrix(n, k, a, b, c, add);
+  if (n == 1) return row_times_matrix(m, k, b.transposed(), a.transposed(), c.transposed(), add);
   int64_t ldc = leading(c, m, n);
   if (!ldc) {
     if (leading(c.transposed(), n, m)) return any_gemm(n, m, k, b.transposed(), a.transposed(), c.transposed(), add);

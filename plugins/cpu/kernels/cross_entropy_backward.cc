@@ -48,6 +48,6 @@ static dg_status_t cross_entropy_backward_launch(const dg_kernel_call_t *call) {
 }
 
 extern const dg_kernel_t dg_kernel_cross_entropy_backward =
-    kernel(DG_OP_CROSS_ENTROPY_BACKWARD, any_layout, guarded<cross_entropy_backward_launch>);
+    kernel(DG_OP_CROSS_ENTROPY_BACKWARD, any_layout_in_place, guarded<cross_entropy_backward_launch>);
 
 }  // namespace dougong::cpu

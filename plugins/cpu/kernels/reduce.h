@@ -155,8 +155,8 @@ struct BestOp {
     vectorised([=] { *out = best_of_row<Order>(x, count); });
     return result;
   }
-  static State combine(State a, State b) { return Order::better(b, a) ? b : a; }
-  static State column(int64_t, State state, C x) { return Order::better(x, state) ? x : state; }
+  static State combine(State a, State b) { return Order::better(a, b) ? a : b; }
+  static State column(int64_t, State state, C x) { return combine(state, x); }
 };
 
 // The launch of max and min.

@@ -77,7 +77,7 @@ template <class Order, class C>
 inline C best_of_row(const C *x, int64_t count) {
   return fold(
       count, Order::template identity<C>(), [&](int64_t i) { return x[i]; },
-      [](C a, C b) { return Order::better(b, a) ? b : a; });
+      [](C a, C b) { return Order::better(a, b) ? a : b; });
 }
 
 }  // namespace dougong::cpu

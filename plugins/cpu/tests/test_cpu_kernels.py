@@ -199,6 +199,20 @@ def test_matmul_takes_blocks_and_broadcast_rows(cpu: Cpu):
     within_reduction_bound(cpu("matmul", [row, b], [((40, 50), "f4")]), wide(row) @ wide(b), absolute, 30)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_row_times_a_matrix_of_equal_values_keeps_the_bound(cpu: Cpu, dtype: str):
+    """One accumulator for all of k would round in the same direction every time."""
+    k, n = 4000, 300
+    a, b = np.full((1, k), 1.1).astype(DTYPES[dtype][0]), np.full((k, n), 1.3).astype(DTYPES[dtype][0])
+    if dtype == "float16":
+        a = (a / 100).astype(a.dtype)
+    expected = np.full((1, n), float(k * np.longdouble(wide(a)[0, 0]) * np.longdouble(wide(b)[0, 0])))
+    for left, right in [(a, b), (a, np.asfortranarray(b)), (a, np.broadcast_to(b[0], (k, n))), (a, b[:, ::-1])]:
+        within_reduction_bound(cpu("matmul", [left, right], [((1, n), a.dtype)]), expected, expected, k)
+        turned = cpu("matmul", [right.T, left.T], [((n, 1), a.dtype)])
+        within_reduction_bound(turned, expected.T, expected.T, k)
+
+
 # ---- Indexing ----
 
 
