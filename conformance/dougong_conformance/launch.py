@@ -15,6 +15,8 @@ from .case import Fail
 from .native import NULL, C, CallError, Device, Kernel, dtype_code, ffi, status_name, stream_handle
 
 KDL_EXT_DEV = 12
+# NaN in every float type, then a number in each. With the second one true is written as other bytes than 1, too.
+POISONS = (0xFF, 0xA5)
 REFUSALS = (C.DG_STATUS_UNSUPPORTED, C.DG_STATUS_UNIMPLEMENTED)
 
 
@@ -53,7 +55,7 @@ class Tensor:
         self.placement = placement
         self.image = np.full(placement.size, poison, np.uint8)
         if values is not None:
-            placement.view(self.image)[...] = values
+            placement.view(self.image)[...] = values if poison == POISONS[0] else _other_trues(values)
         self.buffer = Buffer(device, placement.size, poison)
         self.buffer.write(self.image)
 
@@ -237,6 +239,14 @@ class Memory:
     def _tensors(self) -> list[Tensor]:
         """Each once, also where an output is an input."""
         return list(dict.fromkeys(t for t in [*self.inputs, *self.outputs] if t is not None))
+
+
+def _other_trues(values: np.ndarray) -> np.ndarray:
+    """The same values; of a bool array, true as 1, 2, 255 and 128 in turn."""
+    if values.dtype != np.bool_:
+        return values
+    trues = np.resize(np.array([2, 255, 1, 128], np.uint8), values.shape)
+    return np.where(values, trues, 0).astype(np.uint8).view(np.bool_)
 
 
 def _require_same(found: np.ndarray, wanted: np.ndarray, what: str) -> None:

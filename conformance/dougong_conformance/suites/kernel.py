@@ -5,6 +5,7 @@ A case is ``kernel/OP/DTYPES/CASE/LAYOUT``. Its inputs are drawn from its id, so
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 
@@ -13,13 +14,12 @@ import numpy as np
 from .. import layouts, questions, shrink, tolerance
 from ..case import Case, Context, Fail, Unsupported
 from ..explain import explain
-from ..launch import C, Launch, Refused
-from ..native import Device, Kernel, dtype_code
+from ..launch import POISONS, Launch, Refused
+from ..native import C, Device, Kernel, dtype_code
 from ..questions import Answer, Question
 from ..session import Session
 
 LEVEL = "kernel"
-POISONS = (0xFF, 0xA5)
 IN_PLACE = "in-place"
 
 BASE_RULES = ("KRN-001", "KRN-003", "KRN-004", "KRN-005", "KRN-009", "KRN-010", "KRN-013", "KRN-017", "OPS-001")
@@ -48,7 +48,7 @@ def _case(question: Question, layout: str) -> Case:
 def _layouts_for(question: Question, number: int) -> list[str]:
     """All layouts for the op's first dtypes, else dense and one other, which goes round."""
     possible = questions.layouts_of(question)
-    if questions.is_first_choice(question) or len(possible) < 3:
+    if question.first or len(possible) < 3:
         return possible
     return [possible[0], possible[1 + number % (len(possible) - 1)]]
 
@@ -59,7 +59,7 @@ def _layouts_for(question: Question, number: int) -> list[str]:
 def ask(question: Question, layout: str, session: Session) -> None:
     """Launches every kernel of the device that accepts the call, and compares with the oracle."""
     kernels = _accepting(session.device, question, layout)
-    asked = Question(question.op, question.case, question.dtypes, repeated=layout == "broadcast")
+    asked = dataclasses.replace(question, repeated=layout == "broadcast")
     answer = questions.answer(asked, session.seed)
     refusals = [_judge_kernel(session, kernel, answer, layout) for kernel in kernels]
     if all(refusals):
