@@ -155,7 +155,7 @@ def broadcast_cases(op: Op) -> list[dict[str, Any]]:
     cases = []
     for number, shapes in enumerate(BROADCAST):
         given = {name: list(shapes[i % 2]) for i, name in enumerate(names)}
-        cases.append({"id": f"broadcast-{number}", **given, **attributes_of(op)})
+        cases.append({"id": f"broadcast-{number}", **given, **attributes_of(op), "rules": ["OPS-032"]})
     return cases
 
 
@@ -164,4 +164,11 @@ def special_cases(op: Op) -> list[dict[str, Any]]:
     names = [item.name for item in op.inputs]
     size = 26 * 26 if len(names) > 1 else 67
     given = {name: {"shape": [size], "special": True, "repeat": i % 2 == 1} for i, name in enumerate(names)}
-    return [{"id": "special-values", **given, **attributes_of(op)}]
+    return [{"id": "special-values", **given, **attributes_of(op), "rules": special_rules(op)}]
+
+
+def special_rules(op: Op) -> list[str]:
+    """The rules of device_api/SPEC.md that special values prove: for comparisons, for rounded functions, for the rest."""
+    if op.outputs[0].dtype == "bool":
+        return ["OPS-007", "OPS-020"]
+    return ["OPS-019", "OPS-031"] if op.tolerance["class"] in "UC" else ["OPS-008", "OPS-019"]

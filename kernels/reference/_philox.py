@@ -8,7 +8,7 @@ MASK = np.uint64(0xFFFFFFFF)
 
 
 def philox(counters, key):
-    """Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011). `counters` is (n, 4) words, `key` two words; gives (n, 4)."""
+    """Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011) of (n, 4) words and a key of two words; gives (n, 4)."""
     c = [counters[:, i].astype(np.uint64) for i in range(4)]
     k = [int(word) for word in key]
     for _ in range(10):
