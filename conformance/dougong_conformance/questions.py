@@ -66,6 +66,14 @@ def cases_by_id(name: str) -> dict[str, dict[str, Any]]:
     return {case["id"]: case for case in [*op.cases, *kernels("cases").generic_cases(op)]}
 
 
+def cases_of(op: Any) -> list[dict[str, Any]]:
+    return list(cases_by_id(op.name).values())
+
+
+def case_id(case: dict[str, Any]) -> str:
+    return case["id"]
+
+
 def dtype_choices(op: Any, case: Any) -> list[tuple[str, ...]]:
     """For each type variable one dtype. Index dtypes other than the first are tried with the first value dtype only."""
     allowed = [_allowed(variable, case) for variable in op.types]

@@ -127,9 +127,13 @@ def same(y: np.ndarray, expected: np.ndarray) -> np.ndarray:
 # -- judgement -----------------------------------------------------------------------------------------------------
 
 
-def exact(y: np.ndarray, reference: np.ndarray, arithmetic: Arithmetic = IEEE) -> Judgement:
+def exact(
+    y: np.ndarray, reference: np.ndarray, arithmetic: Arithmetic = IEEE, *, either_zero: bool = False
+) -> Judgement:
     expected = rounded(reference, y.dtype)
     wrong = ~same(y, expected) & ~_flushed(y, reference, arithmetic)
+    if either_zero:
+        wrong &= (y != 0) | (expected != 0)
     return _judged(wrong, "differ from the exact result")
 
 
