@@ -15,6 +15,7 @@ import pytest
 from commands import cmake, environment, run
 
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.timeout(600)  # where nothing was compiled before, the wheel takes minutes
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 WANTED = """
 dougong/__init__.py dougong/_new.py dougong/SPEC.md dougong/plugins/libdg_cpu.so
