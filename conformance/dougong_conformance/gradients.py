@@ -65,10 +65,10 @@ def subjects(name: str) -> tuple[Subject, ...]:
     """The cases of an op that differ in shapes or attributes, and broadcasting ones for an elementwise op."""
     op = questions.kernels().load(name)
     found: dict[str, Subject] = {}
-    for case in questions.cases_of(op):
+    for key, case in questions.cases_by_id(name).items():
         signature = _signature(op, case)
         if signature:
-            found.setdefault(signature, Subject(name, questions.case_id(case)))
+            found.setdefault(signature, Subject(name, key))
     if op.elementwise and len(op.inputs) > 1 and found:
         found |= {case: Subject(name, case) for case in BROADCASTS}
     return tuple(found.values())
@@ -77,7 +77,7 @@ def subjects(name: str) -> tuple[Subject, ...]:
 def _signature(op: Any, case: Any) -> str:
     """Equal for cases that ask the same of a gradient; empty for those that ask nothing of it."""
     choice = _choice(op, case, "float64")
-    if choice is None:
+    if choice is None or not case.get("gradient", True):
         return ""
     inputs, attributes = questions.kernels("cases").draw(op, case, choice, 0)
     if sum(x.size for x in inputs if x is not None) > DEVICE_SIZE:
@@ -108,13 +108,23 @@ def values(subject: Subject) -> tuple[tuple[np.ndarray | None, ...], dict[str, A
     op = questions.kernels().load(subject.op)
     drawn, attributes = _drawn(op, subject)
     inputs = _with_gaps(op, drawn, subject.seed, positive=False)
-    if not all(np.isfinite(y).all() for y in questions.oracle(op, inputs, attributes) if y.dtype.kind == "f"):
+    if not _finite(op, inputs, attributes):
         inputs = _with_gaps(op, drawn, subject.seed, positive=True)
     return tuple(inputs), attributes
 
 
+def is_finite(subject: Subject) -> bool:
+    """Whether the outputs are numbers, so that differences of them mean something."""
+    return _finite(questions.kernels().load(subject.op), *values(subject))
+
+
+def _finite(op: Any, inputs: Sequence[np.ndarray | None], attributes: dict[str, Any]) -> bool:
+    outputs = questions.oracle(op, inputs, attributes)
+    return all(np.isfinite(y).all() for y in outputs if y.dtype.kind == "f")
+
+
 def _drawn(op: Any, subject: Subject) -> tuple[Arrays, dict[str, Any]]:
-    cases = {questions.case_id(case): case for case in questions.cases_of(op)}
+    cases = questions.cases_by_id(op.name)
     if subject.case in cases:
         case = cases[subject.case]
         return questions.kernels("cases").draw(op, case, _choice(op, case, "float64"), subject.seed)

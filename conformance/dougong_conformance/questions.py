@@ -303,5 +303,6 @@ def _shape(spec: Any) -> tuple[int, ...]:
 
 
 def rules_of(question: Question) -> tuple[str, ...]:
-    """The rules of device_api/SPEC.md that the op file says the case proves."""
-    return tuple(cases_by_id(question.op)[question.case].get("rules", ()))
+    """The rules of device_api/SPEC.md that the op file says the case proves; one that must fail proves KRN-015."""
+    case = cases_by_id(question.op)[question.case]
+    return (*case.get("rules", ()), *(("KRN-015",) if "raises" in case else ()))
