@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "../src/allocator.h"
 #include "../src/stream.h"
 #include "py_common.h"
 
@@ -129,6 +130,9 @@ void bind_stream(py::module_ &module) {
       .def(py::init<std::optional<Ref<Stream>>>(), py::arg("stream"))
       .def("__enter__", &StreamContext::enter)
       .def("__exit__", &StreamContext::exit);
+  module.def("_record_stream", [](const Tensor &tensor, Stream &stream) {
+    if (tensor->storage->block) tensor.device().allocator().record_stream(tensor->storage->block, stream);
+  }, "Work on this stream uses the tensor's memory too: it is not reused before that work is done.");
   module.def("current_stream", [](const py::object &device) { return Ref<Stream>(&device_from_python(device.ptr()).current_stream()); },
              py::arg("device") = py::none(), "The stream that this thread works on.");
 }

@@ -345,13 +345,14 @@ bool Allocator::State::adopt_idle(Pool &pool) {
   return found;
 }
 
-// A piece of another stream, when nothing else is left.
+// A piece of another stream, or a small piece of a large segment, when nothing else is left.
 Piece *Allocator::State::borrow(uint64_t size, bool small) {
   for (const auto &pool : pools) {
     Piece *piece;
     {
       const Fast guard(fast);
       piece = find_flushed(*pool, size, small);
+      if (!piece && small) piece = find(*pool, size, false);
     }
     if (!piece) continue;
     try {

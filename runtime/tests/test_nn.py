@@ -72,7 +72,7 @@ def test_attributes_are_checked():
     model = Tied()
     with pytest.raises(TypeError, match=r"scale must be an nn.Parameter.*float"):
         model.scale = 1.0
-    with pytest.raises(TypeError, match="first must be an nn.Module"):
+    with pytest.raises(TypeError, match=r"first must be an nn.Module"):
         model.first = dougong.zeros(1)
     model.scale = None
     assert "scale" not in model.state_dict()

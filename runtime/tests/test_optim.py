@@ -1,4 +1,4 @@
-"""Optimizers: PyTorch's formulas computed with NumPy in float64, groups, schedules, and state that finds its parameter."""
+"""Optimizers: PyTorch's formulas computed with NumPy, groups, schedules, and state that finds its parameter."""
 
 from __future__ import annotations
 
