@@ -2,9 +2,9 @@
 
     python benchmarks/run.py [--json FILE] [--only GLOB] [--threads 1,2]
 
-Each case runs once with one thread on both sides and once with two. A time is the median of several rounds; ours and the
-peer's alternate, so that what else the machine does hits both. The exit status is 0 when all targets are met, 1 when some are
-not, 2 when nothing was measured.
+Each case runs once with one thread on both sides and once with two. A time is the median of several rounds; ours and
+the peer's alternate, so that what else the machine does hits both. The exit status is 0 when all targets are met, 1
+when some are not, 2 when nothing was measured.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def run_here(only: str, threads: int) -> list[dict[str, Any]]:
 
 
 def row(name: str, ours: float, peer: float, target: float, flops: float | None) -> dict[str, Any]:
-    result = {"name": name, "ours": ours, "peer": peer, "ratio": ours / peer, "target": target, "met": ours / peer <= target}
+    ratio = ours / peer
+    result = {"name": name, "ours": ours, "peer": peer, "ratio": ratio, "target": target, "met": ratio <= target}
     return result | ({"gflops": flops / ours / 1e9} if flops else {})
 
 
@@ -88,8 +89,8 @@ def run_in_child(only: str, threads: int) -> list[dict[str, Any]]:
 def print_table(rows: list[dict[str, Any]]) -> None:
     print(f"{'case':34} {'ours':>12} {'PyTorch':>12} {'ratio':>7} {'target':>7}  met")
     for r in rows:
-        mark = "yes" if r["met"] else "NO"
-        print(f"{r['name']:34} {microseconds(r['ours'])} {microseconds(r['peer'])} {r['ratio']:7.2f} {r['target']:7.2f}  {mark}")
+        times = f"{microseconds(r['ours'])} {microseconds(r['peer'])}"
+        print(f"{r['name']:34} {times} {r['ratio']:7.2f} {r['target']:7.2f}  {'yes' if r['met'] else 'NO'}")
 
 
 def microseconds(seconds: float) -> str:
@@ -99,7 +100,7 @@ def microseconds(seconds: float) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the rows to this file")
-    parser.add_argument("--only", default="*", help="measure the cases whose name matches this pattern, such as 'matmul/*'")
+    parser.add_argument("--only", default="*", help="measure the cases that match this pattern, such as 'matmul/*'")
     parser.add_argument("--threads", default="1,2", help="thread counts to measure with, by commas")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -168,7 +168,7 @@ def special_cases(op: Op) -> list[dict[str, Any]]:
 
 
 def special_rules(op: Op) -> list[str]:
-    """The rules of device_api/SPEC.md that special values prove: for comparisons, for rounded functions, for the rest."""
+    """The rules of device_api/SPEC.md that special values prove."""
     if op.outputs[0].dtype == "bool":
         return ["OPS-007", "OPS-020"]
     return ["OPS-019", "OPS-031"] if op.tolerance["class"] in "UC" else ["OPS-008", "OPS-019"]

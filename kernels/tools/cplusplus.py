@@ -135,11 +135,8 @@ def default_values(op: Op, a: Attribute) -> list[str]:
         return ["nullptr", "0"]
     if a.type == "scalar":
         value = a.default or 0
-        return [
-            "{DG_SCALAR_INT, 0, %d, 0, 0}" % value
-            if isinstance(value, int)
-            else "{DG_SCALAR_FLOAT, 0, 0, %r, 0}" % value
-        ]
+        kind, fields = ("INT", f"{value}, 0") if isinstance(value, int) else ("FLOAT", f"0, {value!r}")
+        return [f"{{DG_SCALAR_{kind}, 0, {fields}, 0}}"]
     if a.type == "enum":
         return [f"DG_{op.name}_{a.name}_{a.default or a.values[0]}".upper()]
     if a.type == "axis" and a.default is None and not a.required:
@@ -261,7 +258,7 @@ def entry(op: Op) -> str:
     name, has = op.name, {"attributes": bool(op.attributes), "grad": bool(op.grad)}
     alias = any(output.alias for output in op.outputs)
     infer = "nullptr" if op.elementwise or alias else f"ops::{name}_infer"
-    returns = len(op.returns)
+    variadic = any(i.variadic for i in op.inputs)
     gradient_names = [
         f"ops::{name}_gradient",
         f"ops::{name}_saves_inputs",
@@ -276,7 +273,7 @@ def entry(op: Op) -> str:
         f"ops::{name}_outputs",
         f"ops::{name}_types",
         f"{len(op.inputs)}, {len(op.attributes)}, {len(op.outputs)}, {len(op.types)}",
-        f"{returns}, {boolean(op.elementwise)}, {boolean(any(i.variadic for i in op.inputs))}, {boolean(op.front)}, {boolean(alias)}",
+        ", ".join([str(len(op.returns)), *map(boolean, (op.elementwise, variadic, op.front, alias))]),
         f"sizeof(dg_{name}_attributes_t)" if has["attributes"] else "0",
         f"&ops::{name}_defaults" if has["attributes"] else "nullptr",
         f"ops::{name}_require" if op.require else "nullptr",

@@ -1,8 +1,8 @@
 """Turns the expressions of the op files into C++.
 
-The language is a small part of Python's: names, numbers, true, false, none, arithmetic, comparisons, and / or / not, `a if c else
-b`, lists, subscripts, calls, and the attributes .shape, .ndim and .dtype. Calls reach the ops themselves and the helper
-functions of runtime/src/shape_rules.h and runtime/src/gradients.h.
+The language is a small part of Python's: names, numbers, true, false, none, arithmetic, comparisons, and / or / not,
+`a if c else b`, lists, subscripts, calls, and the attributes .shape, .ndim and .dtype. Calls reach the ops themselves
+and the helper functions of runtime/src/shape_rules.h and runtime/src/gradients.h.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ PYTHON_TYPES = {
 
 def stubs(ops: list[Op], note: str) -> str:
     """The signatures of dougong.ops, as a .pyi file."""
-    functions = "\n".join(stub(op) for op in ops)
+    functions = "".join(stub(op) for op in ops)
     return f'''# {note}
 """The ops as functions: inputs, then attributes, then `out`. Ops without inputs take `device`."""
 
@@ -37,7 +37,18 @@ def stub(op: Op) -> str:
     if not op.inputs:
         keywords.append("device: Device | str | None = None")
     results = "Tensor" if len(op.returns) == 1 else f"tuple[{', '.join(['Tensor'] * len(op.returns))}]"
-    return f"def {op.name}({', '.join([*ordered(parameters), '*', *keywords])}) -> {results}: ...\n"
+    return declaration(op.name, [*ordered(parameters), "*", *keywords], results)
+
+
+def declaration(name: str, parameters: list[str], results: str) -> str:
+    """One line, or the lines that a formatter makes of a long one."""
+    line = f"def {name}({', '.join(parameters)}) -> {results}: ...\n"
+    if len(line) <= 121:
+        return line
+    inner = f"    {', '.join(parameters)}\n"
+    if len(inner) <= 121:
+        return f"def {name}(\n{inner}) -> {results}: ...\n"
+    return f"def {name}(\n" + "".join(f"    {p},\n" for p in parameters) + f") -> {results}: ...\n"
 
 
 def ordered(parameters: list[str]) -> list[str]:
@@ -59,7 +70,8 @@ def stub_attribute(a: Attribute) -> str:
     text = f"{a.name}: {PYTHON_TYPES[a.type]}"
     if a.required:
         return text
-    return f"{text} = {a.default!r}" if a.default is not None or "None" in text else f"{text} | None = None"
+    default = f'"{a.default}"' if isinstance(a.default, str) else repr(a.default)
+    return f"{text} = {default}" if a.default is not None or "None" in text else f"{text} | None = None"
 
 
 def docs(ops: list[Op], note: str, signature: object) -> str:
@@ -68,9 +80,10 @@ def docs(ops: list[Op], note: str, signature: object) -> str:
     head = f"""<!-- {note} -->
 # The ops
 
-{len(ops)} ops. `T`, `U`, `I` are type variables: inputs that share one are promoted to one dtype, and a kernel's `types` list
-follows their order. `?` marks an optional input, `...` any number of them, `= name` an output that is the memory of an input.
-The meanings that several ops share, such as NaN, rounding and indices, are the OPS rules of device_api/SPEC.md.
+{len(ops)} ops. `T`, `U`, `I` are type variables: inputs that share one are promoted to one dtype, and a kernel's
+`types` list follows their order. `?` marks an optional input, `...` any number of them, `= name` an output that is the
+memory of an input. The meanings that several ops share, such as NaN, rounding and indices, are the OPS rules of
+device_api/SPEC.md.
 """
     return head + "".join(family_section(name, [op for op in ops if op.family == name], signature) for name in families)
 

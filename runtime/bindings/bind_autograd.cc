@@ -1,10 +1,9 @@
 // Autograd for Python: backward, modes, hooks, and functions with a gradient of their own.
 // SPDX-License-Identifier: Apache-2.0
-#include "py_common.h"
-
 #include <pybind11/stl.h>
 
 #include "../src/autograd.h"
+#include "py_common.h"
 
 namespace py = pybind11;
 
@@ -30,10 +29,13 @@ Hook python_hook(py::object function) {
 }
 
 void register_hook(const Tensor &tensor, py::object function) {
-  if (!tensor.requires_grad()) fail(DG_STATUS_INVALID_ARGUMENT, "a hook can only be put on a tensor that needs a gradient");
+  if (!tensor.requires_grad())
+    fail(DG_STATUS_INVALID_ARGUMENT, "a hook can only be put on a tensor that needs a gradient");
   AutogradMeta &meta = *tensor->autograd;
-  if (meta.grad_fn) meta.grad_fn->output_hooks[size_t(meta.output_index)].push_back(python_hook(std::move(function)));
-  else meta.hooks.push_back(python_hook(std::move(function)));
+  if (meta.grad_fn)
+    meta.grad_fn->output_hooks[size_t(meta.output_index)].push_back(python_hook(std::move(function)));
+  else
+    meta.hooks.push_back(python_hook(std::move(function)));
 }
 
 void retain_grad(const Tensor &tensor) {
@@ -55,7 +57,8 @@ class PythonNode : public Node {
     if (is_tensor(result.ptr()) || result.is_none()) result = py::make_tuple(result);
     auto found = result.cast<std::vector<Tensor>>();
     if (found.size() != edges.size())
-      fail(DG_STATUS_INVALID_ARGUMENT, "%s: backward returned %zu gradients for %zu inputs", name_.c_str(), found.size(), edges.size());
+      fail(DG_STATUS_INVALID_ARGUMENT, "%s: backward returned %zu gradients for %zu inputs", name_.c_str(),
+           found.size(), edges.size());
     return found;
   }
 
@@ -64,12 +67,14 @@ class PythonNode : public Node {
   std::shared_ptr<py::object> function_;
 };
 
-void record_python(const std::string &name, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, py::object backward_function) {
+void record_python(const std::string &name, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs,
+                   py::object backward_function) {
   if (!grad_enabled() || !any_requires_grad(inputs.data(), int(inputs.size()))) return;
   Ref<Node> node(new PythonNode(name, std::move(backward_function)));
   for (const Tensor &input : inputs) {
     node->edges.push_back(gradient_edge(input));
-    node->input_metas.push_back(input.defined() ? TensorMeta{input.shape(), input.dtype(), &input.device()} : TensorMeta{});
+    node->input_metas.push_back(input.defined() ? TensorMeta{input.shape(), input.dtype(), &input.device()}
+                                                : TensorMeta{});
   }
   set_history(node, outputs.data(), int(outputs.size()));
 }
@@ -79,16 +84,20 @@ void record_python(const std::string &name, const std::vector<Tensor> &inputs, c
 void bind_autograd(py::module_ &module) {
   module.def("is_grad_enabled", &grad_enabled);
   module.def("_set_grad_enabled", &set_grad_enabled);
-  module.def("_backward", [](const std::vector<Tensor> &roots, std::vector<Tensor> gradients, bool retain_graph, bool create_graph, const std::vector<Tensor> &inputs) {
+  module.def("_backward", [](const std::vector<Tensor> &roots, std::vector<Tensor> gradients, bool retain_graph,
+                             bool create_graph, const std::vector<Tensor> &inputs) {
     return backward(roots, std::move(gradients), retain_graph, create_graph, inputs);
   });
   module.def("_register_hook", &register_hook);
   module.def("_retain_grad", &retain_grad);
   module.def("_record_python", &record_python);
-  module.def("_grad_fn", [](const Tensor &tensor) -> py::object {
-    if (!tensor->autograd || !tensor->autograd->grad_fn) return py::none();
-    return py::str(tensor->autograd->grad_fn->name());
-  }, "The name of the call that made the tensor, or None for a leaf.");
+  module.def(
+      "_grad_fn",
+      [](const Tensor &tensor) -> py::object {
+        if (!tensor->autograd || !tensor->autograd->grad_fn) return py::none();
+        return py::str(tensor->autograd->grad_fn->name());
+      },
+      "The name of the call that made the tensor, or None for a leaf.");
 }
 
 }  // namespace dougong

@@ -1,11 +1,10 @@
 // DLPack both ways: capsules, versioned and not.
 // SPDX-License-Identifier: Apache-2.0
-#include "py_common.h"
-
 #include "../src/dispatch.h"
 #include "../src/registry.h"
 #include "../src/stream.h"
 #include "dlpack.h"
+#include "py_common.h"
 
 namespace py = pybind11;
 
@@ -53,10 +52,13 @@ py::object make_capsule(const Tensor &tensor, const char *name) {
 }
 
 py::object to_capsule(const Tensor &tensor, bool versioned) {
-  if (tensor.requires_grad()) fail(DG_STATUS_INVALID_ARGUMENT, "a tensor that needs a gradient cannot be exported; detach() it first");
+  if (tensor.requires_grad())
+    fail(DG_STATUS_INVALID_ARGUMENT, "a tensor that needs a gradient cannot be exported; detach() it first");
   if (!versioned && tensor->storage->read_only)
-    fail(DG_STATUS_INVALID_ARGUMENT, "read-only memory needs a consumer of DLPack 1.0 or later: older ones cannot be told");
-  return versioned ? make_capsule<ManagedTensorVersioned>(tensor, "dltensor_versioned") : make_capsule<ManagedTensor>(tensor, "dltensor");
+    fail(DG_STATUS_INVALID_ARGUMENT,
+         "read-only memory needs a consumer of DLPack 1.0 or later: older ones cannot be told");
+  return versioned ? make_capsule<ManagedTensorVersioned>(tensor, "dltensor_versioned")
+                   : make_capsule<ManagedTensor>(tensor, "dltensor");
 }
 
 // ---- Import ---------------------------------------------------------------------------------------------------
@@ -82,19 +84,27 @@ Device &imported_device(const dg_tensor_t &tensor) {
   for (Plugin *plugin : Registry::get().loaded()) {
     if (tensor.device_id < 0 || tensor.device_id >= plugin->device_count()) continue;
     if (plugin->device(tensor.device_id).properties().dlpack_device_type != tensor.device_type) continue;
-    if (found) fail(DG_STATUS_INVALID_ARGUMENT, "DLPack device type %d belongs to several plugins here: %s and %s", tensor.device_type, found->name().c_str(), plugin->name().c_str());
+    if (found)
+      fail(DG_STATUS_INVALID_ARGUMENT, "DLPack device type %d belongs to several plugins here: %s and %s",
+           tensor.device_type, found->name().c_str(), plugin->name().c_str());
     found = plugin;
   }
-  if (!found) fail(DG_STATUS_UNSUPPORTED, "no loaded plugin has DLPack device (%d, %d)", tensor.device_type, tensor.device_id);
+  if (!found)
+    fail(DG_STATUS_UNSUPPORTED, "no loaded plugin has DLPack device (%d, %d)", tensor.device_type, tensor.device_id);
   return found->device(tensor.device_id);
 }
 
 void check_imported(const dg_tensor_t &tensor) {
-  if (tensor.ndim < 0 || tensor.ndim > DG_MAX_NDIM) fail(DG_STATUS_UNSUPPORTED, "DLPack: %d axes; at most %d are supported", tensor.ndim, DG_MAX_NDIM);
-  if (tensor.dtype >> 16 != 1) fail(DG_STATUS_UNSUPPORTED, "DLPack: dtypes of %u lanes are not supported", tensor.dtype >> 16);
-  if (!dtype_is_known(tensor.dtype)) fail(DG_STATUS_UNSUPPORTED, "DLPack: dtype code %u of %u bits is not supported", tensor.dtype & 0xff, tensor.dtype >> 8 & 0xff);
+  if (tensor.ndim < 0 || tensor.ndim > DG_MAX_NDIM)
+    fail(DG_STATUS_UNSUPPORTED, "DLPack: %d axes; at most %d are supported", tensor.ndim, DG_MAX_NDIM);
+  if (tensor.dtype >> 16 != 1)
+    fail(DG_STATUS_UNSUPPORTED, "DLPack: dtypes of %u lanes are not supported", tensor.dtype >> 16);
+  if (!dtype_is_known(tensor.dtype))
+    fail(DG_STATUS_UNSUPPORTED, "DLPack: dtype code %u of %u bits is not supported", tensor.dtype & 0xff,
+         tensor.dtype >> 8 & 0xff);
   for (int i = 0; i < tensor.ndim; ++i)
-    if (tensor.shape[i] < 0) fail(DG_STATUS_INVALID_ARGUMENT, "DLPack: axis %d has the negative size %lld", i, (long long)tensor.shape[i]);
+    if (tensor.shape[i] < 0)
+      fail(DG_STATUS_INVALID_ARGUMENT, "DLPack: axis %d has the negative size %lld", i, (long long)tensor.shape[i]);
 }
 
 template <class Managed>
@@ -109,7 +119,8 @@ Tensor import(Managed *managed, bool read_only) {
   probe.strides = const_cast<int64_t *>(strides.data());
   const Span span = byte_span(probe);
   const auto size = shape.numel() == 0 ? 0 : uint64_t(span.high - span.low);
-  if (!tensor.data && size > 0) fail(DG_STATUS_INVALID_ARGUMENT, "DLPack: no data for a tensor of shape %s", shape.text().c_str());
+  if (!tensor.data && size > 0)
+    fail(DG_STATUS_INVALID_ARGUMENT, "DLPack: no data for a tensor of shape %s", shape.text().c_str());
   const uint64_t offset = uint64_t(int64_t(tensor.byte_offset) + span.low);
   Ref<Storage> storage(new Storage(device, tensor.data, offset, size, read_only, release_imported<Managed>, managed));
   guard.managed = nullptr;  // the storage calls the deleter from now on
@@ -121,7 +132,8 @@ Tensor from_capsule(const py::object &capsule) {
   if (PyCapsule_IsValid(object, "dltensor_versioned")) {
     auto *managed = static_cast<ManagedTensorVersioned *>(PyCapsule_GetPointer(object, "dltensor_versioned"));
     if (managed->version.major != 1)
-      fail(DG_STATUS_UNSUPPORTED, "DLPack %u.%u is not supported; this runtime reads 1.x", managed->version.major, managed->version.minor);
+      fail(DG_STATUS_UNSUPPORTED, "DLPack %u.%u is not supported; this runtime reads 1.x", managed->version.major,
+           managed->version.minor);
     PyCapsule_SetName(object, "used_dltensor_versioned");
     return import(managed, managed->flags & dlpack::flag_read_only);
   }
@@ -146,7 +158,9 @@ void order_for_consumer(const Tensor &tensor, uint64_t stream_address) {
   }
   auto event = make_ref<Event>(device, false);
   event->record(producer);
-  device.plugin().check(api.stream_wait_event(device.handle(), reinterpret_cast<dg_stream_t *>(stream_address), event->handle()), "stream_wait_event");
+  device.plugin().check(
+      api.stream_wait_event(device.handle(), reinterpret_cast<dg_stream_t *>(stream_address), event->handle()),
+      "stream_wait_event");
 }
 
 }  // namespace

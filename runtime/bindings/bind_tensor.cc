@@ -1,12 +1,11 @@
 // Tensors from and to host memory, copies, and the ledger: the functions that dougong's Python files build on.
 // SPDX-License-Identifier: Apache-2.0
-#include "py_common.h"
-
 #include "../src/allocator.h"
 #include "../src/autograd.h"
 #include "../src/ledger.h"
 #include "../src/stream.h"
 #include "../src/views.h"
+#include "py_common.h"
 
 namespace py = pybind11;
 
@@ -21,8 +20,8 @@ Tensor empty(py::handle shape, py::handle dtype, py::handle device) {
 
 void check_size(const Tensor &tensor, const py::buffer_info &host) {
   if (uint64_t(host.size * host.itemsize) != tensor.nbytes() || !tensor.is_contiguous())
-    fail(DG_STATUS_INVALID_ARGUMENT, "the host buffer holds %lld bytes, the tensor %llu", (long long)(host.size * host.itemsize),
-         (unsigned long long)tensor.nbytes());
+    fail(DG_STATUS_INVALID_ARGUMENT, "the host buffer holds %lld bytes, the tensor %llu",
+         (long long)(host.size * host.itemsize), (unsigned long long)tensor.nbytes());
 }
 
 // Copies a dense host buffer into a dense tensor; the buffer may be reused on return.
@@ -60,10 +59,12 @@ void release_host_owner(void *owner) {
 }
 
 // A tensor over a host buffer, without a copy. The buffer is kept until the last tensor is gone.
-Tensor share_host(py::handle buffer, py::handle shape, py::handle byte_strides, py::handle dtype, py::handle device_object) {
+Tensor share_host(py::handle buffer, py::handle shape, py::handle byte_strides, py::handle dtype,
+                  py::handle device_object) {
   Device &device = device_from_python(device_object.ptr());
   if (!device.host_accessible())
-    fail(DG_STATUS_UNSUPPORTED, "the memory of %s is not host memory: a buffer cannot be shared, only copied", device.name().c_str());
+    fail(DG_STATUS_UNSUPPORTED, "the memory of %s is not host memory: a buffer cannot be shared, only copied",
+         device.name().c_str());
   auto owner = std::make_unique<HostOwner>();
   if (PyObject_GetBuffer(buffer.ptr(), &owner->buffer, PyBUF_STRIDES | PyBUF_WRITABLE) < 0) {
     PyErr_Clear();
@@ -75,14 +76,18 @@ Tensor share_host(py::handle buffer, py::handle shape, py::handle byte_strides, 
   Shape strides = shape_from_python(byte_strides.ptr(), "strides");
   const auto item = int64_t(dtype_size(element));
   for (int64_t &stride : strides) {
-    if (stride % item != 0) fail(DG_STATUS_INVALID_ARGUMENT, "strides of %lld bytes are no multiple of the element size %lld", (long long)stride, (long long)item);
+    if (stride % item != 0)
+      fail(DG_STATUS_INVALID_ARGUMENT, "strides of %lld bytes are no multiple of the element size %lld",
+           (long long)stride, (long long)item);
     stride /= item;
   }
-  dg_tensor_t probe{nullptr, 0, 0, int32_t(sizes.size()), element, const_cast<int64_t *>(sizes.data()), strides.data(), 0};
+  dg_tensor_t probe{nullptr,        0, 0, int32_t(sizes.size()), element, const_cast<int64_t *>(sizes.data()),
+                    strides.data(), 0};
   const Span span = byte_span(probe);
   char *first = static_cast<char *>(host.buf) + span.low;
   const bool read_only = host.readonly;
-  const Ref<Storage> storage(new Storage(device, first, 0, uint64_t(span.high - span.low), read_only, release_host_owner, owner.release()));
+  const Ref<Storage> storage(
+      new Storage(device, first, 0, uint64_t(span.high - span.low), read_only, release_host_owner, owner.release()));
   return Tensor::over(storage, element, sizes, strides, uint64_t(-span.low));
 }
 
@@ -100,7 +105,8 @@ py::dict storage_info(const Tensor &tensor) {
 void bind_ledger(py::module_ &module) {
   module.def("_ledger_rows", [] {
     py::list rows;
-    for (const LedgerRow &row : ledger_rows()) rows.append(py::make_tuple(row.device, row.op, ledger_step_name(row.step), row.count));
+    for (const LedgerRow &row : ledger_rows())
+      rows.append(py::make_tuple(row.device, row.op, ledger_step_name(row.step), row.count));
     return rows;
   });
   module.def("_ledger_reset", &ledger_reset);
@@ -111,8 +117,7 @@ void bind_ledger(py::module_ &module) {
 // ---- A dense or strided look at host memory, for NumPy -----------------------------------------------------------
 
 struct HostView {
-  PyObject_HEAD
-  TensorImpl *impl;
+  PyObject_HEAD TensorImpl *impl;
   Py_ssize_t shape[DG_MAX_NDIM], strides[DG_MAX_NDIM];
 };
 
@@ -120,21 +125,35 @@ PyTypeObject *host_view_type;
 
 const char *buffer_format(dg_dtype_t dtype) {
   switch (dtype) {
-    case DG_DTYPE_BOOL: return "?";
-    case DG_DTYPE_INT8: return "b";
-    case DG_DTYPE_INT16: return "h";
-    case DG_DTYPE_INT32: return "i";
-    case DG_DTYPE_INT64: return "q";
+    case DG_DTYPE_BOOL:
+      return "?";
+    case DG_DTYPE_INT8:
+      return "b";
+    case DG_DTYPE_INT16:
+      return "h";
+    case DG_DTYPE_INT32:
+      return "i";
+    case DG_DTYPE_INT64:
+      return "q";
     case DG_DTYPE_UINT16:
-    case DG_DTYPE_BFLOAT16: return "H";  // seen as its bits: NumPy's buffers have no name for it
-    case DG_DTYPE_UINT32: return "I";
-    case DG_DTYPE_UINT64: return "Q";
-    case DG_DTYPE_FLOAT16: return "e";
-    case DG_DTYPE_FLOAT32: return "f";
-    case DG_DTYPE_FLOAT64: return "d";
-    case DG_DTYPE_COMPLEX64: return "Zf";
-    case DG_DTYPE_COMPLEX128: return "Zd";
-    default: return "B";
+    case DG_DTYPE_BFLOAT16:
+      return "H";  // seen as its bits: NumPy's buffers have no name for it
+    case DG_DTYPE_UINT32:
+      return "I";
+    case DG_DTYPE_UINT64:
+      return "Q";
+    case DG_DTYPE_FLOAT16:
+      return "e";
+    case DG_DTYPE_FLOAT32:
+      return "f";
+    case DG_DTYPE_FLOAT64:
+      return "d";
+    case DG_DTYPE_COMPLEX64:
+      return "Zf";
+    case DG_DTYPE_COMPLEX128:
+      return "Zd";
+    default:
+      return "B";
   }
 }
 
@@ -173,7 +192,8 @@ void host_view_dealloc(PyObject *object) {
 
 PyObject *make_host_view(const Tensor &tensor) {
   if (!tensor.device().host_accessible())
-    fail(DG_STATUS_UNSUPPORTED, "the memory of %s cannot be seen by the host; copy it with .cpu()", tensor.device().name().c_str());
+    fail(DG_STATUS_UNSUPPORTED, "the memory of %s cannot be seen by the host; copy it with .cpu()",
+         tensor.device().name().c_str());
   auto *self = reinterpret_cast<HostView *>(host_view_type->tp_alloc(host_view_type, 0));
   if (!self) throw py::error_already_set();
   self->impl = tensor.get();
@@ -189,7 +209,8 @@ void init_host_view(PyObject *) {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(host_view_dealloc)},
                          {Py_bf_getbuffer, reinterpret_cast<void *>(host_view_buffer)},
                          {0, nullptr}};
-  PyType_Spec spec = {"dougong._core.HostView", sizeof(HostView), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  PyType_Spec spec = {"dougong._core.HostView", sizeof(HostView), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   host_view_type = reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
   if (!host_view_type) throw py::error_already_set();
 }
@@ -199,42 +220,58 @@ void bind_tensor(py::module_ &module) {
   module.def("_copy_from_host", &copy_from_host);
   module.def("_copy_to_host", &copy_to_host);
   module.def("_share_host", &share_host);
-  module.def("_host_view", [](const Tensor &tensor) { return py::reinterpret_steal<py::object>(make_host_view(tensor)); });
+  module.def("_host_view",
+             [](const Tensor &tensor) { return py::reinterpret_steal<py::object>(make_host_view(tensor)); });
   module.def("_data_ptr", &data_ptr);
   module.def("_storage_info", &storage_info);
-  module.def("_to_device", [](const Tensor &tensor, py::handle device) { return to_device(tensor, device_from_python(device.ptr())); });
+  module.def("_to_device", [](const Tensor &tensor, py::handle device) {
+    return to_device(tensor, device_from_python(device.ptr()));
+  });
   module.def("_copy_into", [](const Tensor &destination, const Tensor &source) {
     check_in_place(destination, "copy_", source.requires_grad());
     if (grad_enabled() && (source.requires_grad() || destination.requires_grad()))
       fail(DG_STATUS_UNIMPLEMENTED, "copy_ with a gradient is not recorded; use no_grad, or make a new tensor");
     copy_into(destination, source);
   });
-  module.def("_set_data", [](const Tensor &tensor, const Tensor &source) {
-    const bool fits = tensor.shape() == source.shape() &&
-                      (tensor.dtype() == source.dtype() || (is_floating(tensor.dtype()) && is_floating(source.dtype())));
-    if (!fits)
-      fail(DG_STATUS_INVALID_ARGUMENT, "data can be replaced by the same shape only, and a float by a float; found %s %s for %s %s",
-           dtype_name(source.dtype()).c_str(), source.shape().text().c_str(), dtype_name(tensor.dtype()).c_str(), tensor.shape().text().c_str());
-    const Tensor fresh = source.detach();
-    for (int64_t i = 0; i < fresh.ndim(); ++i) tensor->descriptor.strides[i] = fresh.stride(i);
-    tensor->descriptor.data = fresh.descriptor().data;
-    tensor->descriptor.dtype = fresh.dtype();
-    tensor->descriptor.byte_offset = fresh.descriptor().byte_offset;
-    tensor->descriptor.device_type = fresh.descriptor().device_type;
-    tensor->descriptor.device_id = fresh.descriptor().device_id;
-    tensor->contiguous = fresh->contiguous;
-    tensor->storage = fresh->storage;
-  }, "Lets a tensor look at other memory, on any device: what Module.to does with its parameters.");
-  module.def("as_strided", [](const Tensor &tensor, py::handle shape, py::handle strides, int64_t offset) {
-    const auto item = int64_t(dtype_size(tensor.dtype()));
-    return as_strided(tensor, shape_from_python(shape.ptr(), "shape"), shape_from_python(strides.ptr(), "strides"), uint64_t(offset * item));
-  }, py::arg("input"), py::arg("shape"), py::arg("strides"), py::arg("offset") = 0,
-     "A view of the storage with any strides; the offset counts elements from the storage's first byte.");
-  module.def("flip", [](const Tensor &tensor, py::handle axes) {
-    Tensor result = tensor;
-    for (int64_t axis : shape_from_python(axes.ptr(), "axes")) result = flip_view(result, axis);
-    return result;
-  }, py::arg("input"), py::arg("axes"), "A view with the elements along the axes in reverse order.");
+  module.def(
+      "_set_data",
+      [](const Tensor &tensor, const Tensor &source) {
+        const bool fits =
+            tensor.shape() == source.shape() &&
+            (tensor.dtype() == source.dtype() || (is_floating(tensor.dtype()) && is_floating(source.dtype())));
+        if (!fits)
+          fail(DG_STATUS_INVALID_ARGUMENT,
+               "data can be replaced by the same shape only, and a float by a float; found %s %s for %s %s",
+               dtype_name(source.dtype()).c_str(), source.shape().text().c_str(), dtype_name(tensor.dtype()).c_str(),
+               tensor.shape().text().c_str());
+        const Tensor fresh = source.detach();
+        for (int64_t i = 0; i < fresh.ndim(); ++i) tensor->descriptor.strides[i] = fresh.stride(i);
+        tensor->descriptor.data = fresh.descriptor().data;
+        tensor->descriptor.dtype = fresh.dtype();
+        tensor->descriptor.byte_offset = fresh.descriptor().byte_offset;
+        tensor->descriptor.device_type = fresh.descriptor().device_type;
+        tensor->descriptor.device_id = fresh.descriptor().device_id;
+        tensor->contiguous = fresh->contiguous;
+        tensor->storage = fresh->storage;
+      },
+      "Lets a tensor look at other memory, on any device: what Module.to does with its parameters.");
+  module.def(
+      "as_strided",
+      [](const Tensor &tensor, py::handle shape, py::handle strides, int64_t offset) {
+        const auto item = int64_t(dtype_size(tensor.dtype()));
+        return as_strided(tensor, shape_from_python(shape.ptr(), "shape"), shape_from_python(strides.ptr(), "strides"),
+                          uint64_t(offset * item));
+      },
+      py::arg("input"), py::arg("shape"), py::arg("strides"), py::arg("offset") = 0,
+      "A view of the storage with any strides; the offset counts elements from the storage's first byte.");
+  module.def(
+      "flip",
+      [](const Tensor &tensor, py::handle axes) {
+        Tensor result = tensor;
+        for (int64_t axis : shape_from_python(axes.ptr(), "axes")) result = flip_view(result, axis);
+        return result;
+      },
+      py::arg("input"), py::arg("axes"), "A view with the elements along the axes in reverse order.");
   bind_ledger(module);
 }
 

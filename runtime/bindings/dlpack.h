@@ -1,6 +1,6 @@
-// The structs of DLPack 1.x that cross a capsule, declared from its specification (https://dmlc.github.io/dlpack/latest).
-// dg_tensor_t has the layout of its DLTensor.
-// SPDX-License-Identifier: Apache-2.0
+// The structs of DLPack 1.x that cross a capsule, declared from its specification
+// (https://dmlc.github.io/dlpack/latest). dg_tensor_t has the layout of its DLTensor. SPDX-License-Identifier:
+// Apache-2.0
 #pragma once
 
 #include <dougong/dg_types.h>

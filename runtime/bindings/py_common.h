@@ -3,7 +3,6 @@
 #pragma once
 
 #include <Python.h>
-
 #include <pybind11/pybind11.h>
 
 #include "../src/dispatch.h"
@@ -13,8 +12,7 @@
 namespace dougong {
 
 struct PyTensor {
-  PyObject_HEAD
-  TensorImpl *impl;  // owned
+  PyObject_HEAD TensorImpl *impl;  // owned
   PyObject *weakrefs;
 };
 

@@ -33,13 +33,14 @@ dg_dtype_t dtype_from_python(PyObject *object, const char *what) {
   if (object == reinterpret_cast<PyObject *>(&PyBool_Type)) return DG_DTYPE_BOOL;
   if (object == reinterpret_cast<PyObject *>(&PyLong_Type)) return DG_DTYPE_INT64;
   // A string, a NumPy dtype or a NumPy scalar type, by name.
-  py::object text = py::isinstance<py::str>(object)     ? py::reinterpret_borrow<py::object>(object)
-                    : py::hasattr(object, "name")        ? py::getattr(object, "name")
-                    : py::hasattr(object, "__name__")    ? py::getattr(object, "__name__")
-                                                         : py::str(object);
+  py::object text = py::isinstance<py::str>(object)   ? py::reinterpret_borrow<py::object>(object)
+                    : py::hasattr(object, "name")     ? py::getattr(object, "name")
+                    : py::hasattr(object, "__name__") ? py::getattr(object, "__name__")
+                                                      : py::str(object);
   const std::string name = py::str(text);
   const dg_dtype_t dtype = dtype_from_name(name == "bool_" ? "bool" : name);
-  if (dtype == DG_DTYPE_NONE) raise_type_error("%s: %s is not a dtype; take one such as dougong.float32", what, name.c_str());
+  if (dtype == DG_DTYPE_NONE)
+    raise_type_error("%s: %s is not a dtype; take one such as dougong.float32", what, name.c_str());
   return dtype;
 }
 
@@ -108,7 +109,8 @@ Shape shape_from_arguments(PyObject *const *arguments, Py_ssize_t count, const c
 PyObject *shape_to_python(const Shape &shape) {
   PyObject *tuple = PyTuple_New(Py_ssize_t(shape.size()));
   if (!tuple) throw py::error_already_set();
-  for (size_t i = 0; i < shape.size(); ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), PyLong_FromLongLong(shape.data()[i]));
+  for (size_t i = 0; i < shape.size(); ++i)
+    PyTuple_SET_ITEM(tuple, Py_ssize_t(i), PyLong_FromLongLong(shape.data()[i]));
   return tuple;
 }
 
@@ -118,15 +120,19 @@ struct PyDtype {
 };
 
 void bind_dtypes(py::module_ &module) {
-  auto type = py::class_<PyDtype>(module, "dtype", "An element type, such as dougong.float32. There is one object of each.");
+  auto type =
+      py::class_<PyDtype>(module, "dtype", "An element type, such as dougong.float32. There is one object of each.");
   type.def_property_readonly("name", [](const PyDtype &self) { return dtype_name(self.dtype); })
-      .def_property_readonly("itemsize", [](const PyDtype &self) { return dtype_size(self.dtype); }, "Bytes an element.")
+      .def_property_readonly(
+          "itemsize", [](const PyDtype &self) { return dtype_size(self.dtype); }, "Bytes an element.")
       .def_property_readonly("is_floating_point", [](const PyDtype &self) { return is_floating(self.dtype); })
       .def_property_readonly("is_complex", [](const PyDtype &self) { return is_complex(self.dtype); })
-      .def_property_readonly("is_signed", [](const PyDtype &self) { return dtype_info(self.dtype).kind >= DtypeKind::signed_integer; })
+      .def_property_readonly(
+          "is_signed", [](const PyDtype &self) { return dtype_info(self.dtype).kind >= DtypeKind::signed_integer; })
       .def("__repr__", [](const PyDtype &self) { return "dougong." + dtype_name(self.dtype); })
       .def("__reduce__", [](const PyDtype &self) {
-        return py::make_tuple(py::module_::import("dougong._core").attr("_dtype_from_name"), py::make_tuple(dtype_name(self.dtype)));
+        return py::make_tuple(py::module_::import("dougong._core").attr("_dtype_from_name"),
+                              py::make_tuple(dtype_name(self.dtype)));
       });
   for (int i = 0; i < dtype_count; ++i) {
     py::object object = py::cast(PyDtype{dtype_table[i].dtype});
@@ -137,7 +143,8 @@ void bind_dtypes(py::module_ &module) {
     return py::reinterpret_steal<py::object>(dtype_to_python(dtype_from_python(py::str(name).ptr(), "dtype")));
   });
   module.def("promote_types", [](py::object a, py::object b) {
-    const dg_dtype_t both = promote(dtype_from_python(a.ptr(), "promote_types"), dtype_from_python(b.ptr(), "promote_types"));
+    const dg_dtype_t both =
+        promote(dtype_from_python(a.ptr(), "promote_types"), dtype_from_python(b.ptr(), "promote_types"));
     if (both == DG_DTYPE_NONE) fail(DG_STATUS_INVALID_ARGUMENT, "promote_types: these two have no common dtype");
     return py::reinterpret_steal<py::object>(dtype_to_python(both));
   });

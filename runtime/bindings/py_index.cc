@@ -1,11 +1,10 @@
 // x[...]: integers, slices, None and Ellipsis make views; a bool mask or integer tensors go through ops.
 // SPDX-License-Identifier: Apache-2.0
-#include "py_common.h"
-
 #include "../src/autograd.h"
 #include "../src/generated/ops.h"
 #include "../src/shape_rules.h"
 #include "../src/views.h"
+#include "py_common.h"
 
 namespace py = pybind11;
 
@@ -36,7 +35,8 @@ class Indexer {
   static int64_t consumes(PyObject *part) { return part == Py_None || part == Py_Ellipsis ? 0 : 1; }
 
   bool too_many(int64_t used) {
-    fail(DG_STATUS_OUT_OF_RANGE, "%lld indices for a tensor of shape %s", (long long)used, result.shape().text().c_str());
+    fail(DG_STATUS_OUT_OF_RANGE, "%lld indices for a tensor of shape %s", (long long)used,
+         result.shape().text().c_str());
   }
 
   bool part(PyObject *part, int64_t used) {
@@ -80,7 +80,8 @@ Tensor take_rows(const Tensor &tensor, const Tensor &index) {
 
 [[noreturn]] void unsupported_index(PyObject *key) {
   fail(DG_STATUS_UNIMPLEMENTED,
-       "an index of type %s is not supported yet: integers, slices, None, Ellipsis, and one integer tensor for the first "
+       "an index of type %s is not supported yet: integers, slices, None, Ellipsis, and one integer tensor for the "
+       "first "
        "axis are; gather, where and masked_fill do the rest",
        Py_TYPE(key)->tp_name);
 }
@@ -102,32 +103,39 @@ PyObject *tensor_getitem(PyObject *self, PyObject *key) {
 }
 
 int tensor_setitem(PyObject *self, PyObject *key, PyObject *value) {
-  return guarded([&] {
-    if (!value) raise_type_error("elements of a tensor cannot be deleted");
-    const Tensor tensor = as_tensor(self);
-    Tensor source;
-    Scalar scalar(0);
-    if (is_tensor(value)) source = as_tensor(value);
-    else if (scalar_from_python(value, &scalar)) source = scalar_tensor(scalar, tensor.dtype(), tensor.device());
-    else raise_type_error("a tensor or a number can be written to elements; found %s", Py_TYPE(value)->tp_name);
-    Tensor target;
-    {
-      const NoGrad no_grad;
-      Indexer indexer(tensor);
-      if (indexer.apply(key)) target = indexer.result;
-    }
-    if (!target.defined()) {
-      const Tensor mask = index_tensor(key);
-      if (!mask.defined() || mask.dtype() != DG_DTYPE_BOOL || mask.shape() != tensor.shape()) unsupported_index(key);
-      check_in_place(tensor, "x[mask] = y", source.requires_grad());
-      copy_into(tensor, ops::where(mask, source, tensor));
-      return 0;
-    }
-    if (grad_enabled() && (tensor.requires_grad() || source.requires_grad()))
-      fail(DG_STATUS_UNIMPLEMENTED, "x[...] = y with a gradient is not recorded; use where, cat or scatter, or no_grad");
-    copy_into(target, source);
-    return 0;
-  }, -1);
+  return guarded(
+      [&] {
+        if (!value) raise_type_error("elements of a tensor cannot be deleted");
+        const Tensor tensor = as_tensor(self);
+        Tensor source;
+        Scalar scalar(0);
+        if (is_tensor(value))
+          source = as_tensor(value);
+        else if (scalar_from_python(value, &scalar))
+          source = scalar_tensor(scalar, tensor.dtype(), tensor.device());
+        else
+          raise_type_error("a tensor or a number can be written to elements; found %s", Py_TYPE(value)->tp_name);
+        Tensor target;
+        {
+          const NoGrad no_grad;
+          Indexer indexer(tensor);
+          if (indexer.apply(key)) target = indexer.result;
+        }
+        if (!target.defined()) {
+          const Tensor mask = index_tensor(key);
+          if (!mask.defined() || mask.dtype() != DG_DTYPE_BOOL || mask.shape() != tensor.shape())
+            unsupported_index(key);
+          check_in_place(tensor, "x[mask] = y", source.requires_grad());
+          copy_into(tensor, ops::where(mask, source, tensor));
+          return 0;
+        }
+        if (grad_enabled() && (tensor.requires_grad() || source.requires_grad()))
+          fail(DG_STATUS_UNIMPLEMENTED,
+               "x[...] = y with a gradient is not recorded; use where, cat or scatter, or no_grad");
+        copy_into(target, source);
+        return 0;
+      },
+      -1);
 }
 
 }  // namespace dougong

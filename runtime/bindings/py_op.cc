@@ -1,14 +1,13 @@
 // Op calls from Python: one callable an op, which reads its arguments by the op's definition. Written by hand because a
 // call costs less than a binding library's look-up.
 // SPDX-License-Identifier: Apache-2.0
-#include "py_common.h"
-
 #include <structmember.h>
 
 #include <cstring>
 
 #include "../src/fronts.h"
 #include "../src/shape_rules.h"
+#include "py_common.h"
 
 namespace py = pybind11;
 
@@ -17,8 +16,7 @@ namespace dougong {
 namespace {
 
 struct PyOp {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   const OpDef *op;
 };
 
@@ -63,8 +61,10 @@ class Reader {
 
   void set_parameter(int index, PyObject *value) {
     given_ |= 1u << index;
-    if (index < op_.input_count) set_input(index, value);
-    else set_attribute(op_.attributes[index - op_.input_count], index - op_.input_count, value);
+    if (index < op_.input_count)
+      set_input(index, value);
+    else
+      set_attribute(op_.attributes[index - op_.input_count], index - op_.input_count, value);
   }
 
   void set_keyword(PyObject *name, PyObject *value) {
@@ -116,7 +116,8 @@ class Reader {
       return;
     }
     if (!PyList_Check(value) && !PyTuple_Check(value))
-      raise_type_error("%s: %s must be a list or tuple of tensors; found %s", op_.name, def.name, Py_TYPE(value)->tp_name);
+      raise_type_error("%s: %s must be a list or tuple of tensors; found %s", op_.name, def.name,
+                       Py_TYPE(value)->tp_name);
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i)
       many_.push_back(read_input(def, PySequence_Fast_GET_ITEM(value, i)));
     if (many_.empty()) fail(DG_STATUS_INVALID_ARGUMENT, "%s: %s is empty", op_.name, def.name);
@@ -131,15 +132,31 @@ class Reader {
     if (value == Py_None && !def.required) return;
     switch (def.kind) {
       case AttributeKind::integer:
-      case AttributeKind::axis: field<int64_t>(def) = integer_from_python(value, def.name); return;
-      case AttributeKind::uint64: field<uint64_t>(def) = unsigned_integer(def, value); return;
-      case AttributeKind::real: field<double>(def) = real(def, value); return;
-      case AttributeKind::boolean: field<int32_t>(def) = truth(def, value); return;
-      case AttributeKind::scalar: field<dg_scalar_t>(def) = number(def, value); return;
-      case AttributeKind::dtype: field<dg_dtype_t>(def) = dtype_from_python(value, op_.name); return;
-      case AttributeKind::enumeration: field<int32_t>(def) = enumerator(def, value); return;
+      case AttributeKind::axis:
+        field<int64_t>(def) = integer_from_python(value, def.name);
+        return;
+      case AttributeKind::uint64:
+        field<uint64_t>(def) = unsigned_integer(def, value);
+        return;
+      case AttributeKind::real:
+        field<double>(def) = real(def, value);
+        return;
+      case AttributeKind::boolean:
+        field<int32_t>(def) = truth(def, value);
+        return;
+      case AttributeKind::scalar:
+        field<dg_scalar_t>(def) = number(def, value);
+        return;
+      case AttributeKind::dtype:
+        field<dg_dtype_t>(def) = dtype_from_python(value, op_.name);
+        return;
+      case AttributeKind::enumeration:
+        field<int32_t>(def) = enumerator(def, value);
+        return;
       case AttributeKind::axes:
-      case AttributeKind::ints: set_list(def, index, value); return;
+      case AttributeKind::ints:
+        set_list(def, index, value);
+        return;
     }
   }
 
@@ -166,7 +183,8 @@ class Reader {
   }
 
   uint64_t unsigned_integer(const AttributeDef &def, PyObject *value) {
-    const unsigned long long number = PyLong_Check(value) ? PyLong_AsUnsignedLongLong(value) : uint64_t(integer_from_python(value, def.name));
+    const unsigned long long number =
+        PyLong_Check(value) ? PyLong_AsUnsignedLongLong(value) : uint64_t(integer_from_python(value, def.name));
     if (PyErr_Occurred()) throw py::error_already_set();
     return number;
   }
@@ -192,7 +210,8 @@ class Reader {
       const bool input = i < op_.input_count;
       const bool needed = input ? !op_.inputs[i].optional : op_.attributes[i - op_.input_count].required;
       if (needed && !(given_ >> i & 1))
-        raise_type_error("%s: %s is missing", op_.name, input ? op_.inputs[i].name : op_.attributes[i - op_.input_count].name);
+        raise_type_error("%s: %s is missing", op_.name,
+                         input ? op_.inputs[i].name : op_.attributes[i - op_.input_count].name);
     }
   }
 
@@ -218,8 +237,8 @@ PyObject *op_call(PyObject *self, PyObject *const *arguments, size_t flags, PyOb
   return guarded([&]() -> PyObject * {
     const OpDef &op = *reinterpret_cast<PyOp *>(self)->op;
     const Py_ssize_t positional = PyVectorcall_NARGS(flags);
-    const bool plain = !keywords && op.attribute_count == 0 && !op.front && !op.variadic && positional == op.input_count &&
-                       positional <= 2 && op.return_count == 1;
+    const bool plain = !keywords && op.attribute_count == 0 && !op.front && !op.variadic &&
+                       positional == op.input_count && positional <= 2 && op.return_count == 1;
     if (plain && is_tensor(arguments[0]) && (positional == 1 || is_tensor(arguments[1])))
       return call_plain(op, arguments, positional);
     Reader reader(op);
@@ -245,7 +264,8 @@ std::string signature_text(const OpDef &op) {
     text += (i ? ", " : "") + std::string(op.inputs[i].name) + (op.inputs[i].optional ? "=None" : "");
   for (int i = 0; i < op.attribute_count; ++i) {
     const AttributeDef &def = op.attributes[i];
-    text += (i + op.input_count ? ", " : "") + std::string(def.name) + (def.required ? "" : "=" + std::string(def.default_text));
+    text += (i + op.input_count ? ", " : "") + std::string(def.name) +
+            (def.required ? "" : "=" + std::string(def.default_text));
   }
   return text + ")";
 }
@@ -258,8 +278,8 @@ PyObject *op_doc(PyObject *self, void *) {
 PyGetSetDef op_getset[] = {{"__name__", op_name, nullptr, nullptr, nullptr},
                            {"__doc__", op_doc, nullptr, nullptr, nullptr},
                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMemberDef op_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, vectorcall), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef op_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, vectorcall), READONLY, nullptr},
+                            {nullptr, 0, 0, 0, nullptr}};
 PyType_Slot op_slots[] = {{Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
                           {Py_tp_descr_get, reinterpret_cast<void *>(op_bind)},
                           {Py_tp_repr, reinterpret_cast<void *>(op_repr)},

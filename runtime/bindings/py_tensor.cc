@@ -1,7 +1,5 @@
 // The Python type Tensor: its slots, and the methods that are called often. The rest is added by dougong/_tensor.py.
 // SPDX-License-Identifier: Apache-2.0
-#include "py_common.h"
-
 #include <structmember.h>
 
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "../src/generated/ops.h"
 #include "../src/shape_rules.h"
 #include "../src/views.h"
+#include "py_common.h"
 
 namespace py = pybind11;
 
@@ -33,7 +32,8 @@ PyObject *new_object(PyTypeObject *type, const Tensor &tensor) {
 PyObject *tensor_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
   return guarded([&]() -> PyObject * {
     PyObject *other = PyTuple_GET_SIZE(arguments) > 0 ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
-    if (!other || !is_tensor(other)) raise_type_error("%s takes a tensor; dougong.tensor(data) makes one", type->tp_name);
+    if (!other || !is_tensor(other))
+      raise_type_error("%s takes a tensor; dougong.tensor(data) makes one", type->tp_name);
     return new_object(type, as_tensor(other).detach());
   });
 }
@@ -89,11 +89,17 @@ PyObject *in_place(OpId id, PyObject *a, PyObject *b) {
 }
 
 template <OpId id>
-PyObject *binary_slot(PyObject *a, PyObject *b) { return binary(id, a, b); }
+PyObject *binary_slot(PyObject *a, PyObject *b) {
+  return binary(id, a, b);
+}
 template <OpId id>
-PyObject *unary_slot(PyObject *a) { return unary(id, a); }
+PyObject *unary_slot(PyObject *a) {
+  return unary(id, a);
+}
 template <OpId id>
-PyObject *in_place_slot(PyObject *a, PyObject *b) { return in_place(id, a, b); }
+PyObject *in_place_slot(PyObject *a, PyObject *b) {
+  return in_place(id, a, b);
+}
 
 PyObject *power_slot(PyObject *a, PyObject *b, PyObject *modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
@@ -154,26 +160,41 @@ T load(const void *bytes) {
 
 PyObject *number_to_python(const void *bytes, dg_dtype_t dtype) {
   switch (dtype) {
-    case DG_DTYPE_BOOL: return PyBool_FromLong(load<uint8_t>(bytes));
-    case DG_DTYPE_INT8: return PyLong_FromLong(load<int8_t>(bytes));
-    case DG_DTYPE_INT16: return PyLong_FromLong(load<int16_t>(bytes));
-    case DG_DTYPE_INT32: return PyLong_FromLong(load<int32_t>(bytes));
-    case DG_DTYPE_INT64: return PyLong_FromLongLong(load<int64_t>(bytes));
-    case DG_DTYPE_UINT8: return PyLong_FromLong(load<uint8_t>(bytes));
-    case DG_DTYPE_UINT16: return PyLong_FromLong(load<uint16_t>(bytes));
-    case DG_DTYPE_UINT32: return PyLong_FromUnsignedLong(load<uint32_t>(bytes));
-    case DG_DTYPE_UINT64: return PyLong_FromUnsignedLongLong(load<uint64_t>(bytes));
-    case DG_DTYPE_FLOAT16: return PyFloat_FromDouble(half_to_double(load<uint16_t>(bytes), 5, 10));
-    case DG_DTYPE_BFLOAT16: return PyFloat_FromDouble(half_to_double(load<uint16_t>(bytes), 8, 7));
-    case DG_DTYPE_FLOAT32: return PyFloat_FromDouble(load<float>(bytes));
-    case DG_DTYPE_FLOAT64: return PyFloat_FromDouble(load<double>(bytes));
-    default: fail(DG_STATUS_UNSUPPORTED, "item: dtype %s has no Python number", dtype_name(dtype).c_str());
+    case DG_DTYPE_BOOL:
+      return PyBool_FromLong(load<uint8_t>(bytes));
+    case DG_DTYPE_INT8:
+      return PyLong_FromLong(load<int8_t>(bytes));
+    case DG_DTYPE_INT16:
+      return PyLong_FromLong(load<int16_t>(bytes));
+    case DG_DTYPE_INT32:
+      return PyLong_FromLong(load<int32_t>(bytes));
+    case DG_DTYPE_INT64:
+      return PyLong_FromLongLong(load<int64_t>(bytes));
+    case DG_DTYPE_UINT8:
+      return PyLong_FromLong(load<uint8_t>(bytes));
+    case DG_DTYPE_UINT16:
+      return PyLong_FromLong(load<uint16_t>(bytes));
+    case DG_DTYPE_UINT32:
+      return PyLong_FromUnsignedLong(load<uint32_t>(bytes));
+    case DG_DTYPE_UINT64:
+      return PyLong_FromUnsignedLongLong(load<uint64_t>(bytes));
+    case DG_DTYPE_FLOAT16:
+      return PyFloat_FromDouble(half_to_double(load<uint16_t>(bytes), 5, 10));
+    case DG_DTYPE_BFLOAT16:
+      return PyFloat_FromDouble(half_to_double(load<uint16_t>(bytes), 8, 7));
+    case DG_DTYPE_FLOAT32:
+      return PyFloat_FromDouble(load<float>(bytes));
+    case DG_DTYPE_FLOAT64:
+      return PyFloat_FromDouble(load<double>(bytes));
+    default:
+      fail(DG_STATUS_UNSUPPORTED, "item: dtype %s has no Python number", dtype_name(dtype).c_str());
   }
 }
 
 PyObject *item(const Tensor &tensor) {
   if (tensor.numel() != 1)
-    fail(DG_STATUS_INVALID_ARGUMENT, "only a tensor of one element is a number; found shape %s", tensor.shape().text().c_str());
+    fail(DG_STATUS_INVALID_ARGUMENT, "only a tensor of one element is a number; found shape %s",
+         tensor.shape().text().c_str());
   unsigned char bytes[16];
   Device &device = tensor.device();
   {
@@ -189,10 +210,12 @@ PyObject *tensor_item(PyObject *self, PyObject *) {
 }
 
 int tensor_bool(PyObject *self) {
-  return guarded([&] {
-    const auto value = py::reinterpret_steal<py::object>(item(as_tensor(self)));
-    return PyObject_IsTrue(value.ptr());
-  }, -1);
+  return guarded(
+      [&] {
+        const auto value = py::reinterpret_steal<py::object>(item(as_tensor(self)));
+        return PyObject_IsTrue(value.ptr());
+      },
+      -1);
 }
 
 PyObject *tensor_float(PyObject *self) {
@@ -212,11 +235,13 @@ PyObject *tensor_index(PyObject *self) {
 }
 
 Py_ssize_t tensor_length(PyObject *self) {
-  return guarded([&]() -> Py_ssize_t {
-    const Tensor tensor = as_tensor(self);
-    if (tensor.ndim() == 0) raise_type_error("a tensor without axes has no length");
-    return tensor.size(0);
-  }, -1);
+  return guarded(
+      [&]() -> Py_ssize_t {
+        const Tensor tensor = as_tensor(self);
+        if (tensor.ndim() == 0) raise_type_error("a tensor without axes has no length");
+        return tensor.size(0);
+      },
+      -1);
 }
 
 // ---- Properties and views --------------------------------------------------------------------------------------
@@ -233,20 +258,25 @@ PyObject *get_device(PyObject *self, void *) {
 }
 PyObject *get_ndim(PyObject *self, void *) { return PyLong_FromLongLong(as_tensor(self).ndim()); }
 PyObject *get_numel(PyObject *self, void *) { return PyLong_FromLongLong(as_tensor(self).numel()); }
-PyObject *get_itemsize(PyObject *self, void *) { return PyLong_FromLongLong(int64_t(dtype_size(as_tensor(self).dtype()))); }
+PyObject *get_itemsize(PyObject *self, void *) {
+  return PyLong_FromLongLong(int64_t(dtype_size(as_tensor(self).dtype())));
+}
 PyObject *get_nbytes(PyObject *self, void *) { return PyLong_FromLongLong(int64_t(as_tensor(self).nbytes())); }
 PyObject *get_requires_grad(PyObject *self, void *) { return PyBool_FromLong(as_tensor(self).requires_grad()); }
 int set_requires_grad(PyObject *self, PyObject *value, void *) {
-  return guarded([&] {
-    const Tensor tensor = as_tensor(self);
-    const bool wanted = value && PyObject_IsTrue(value) == 1;
-    if (wanted && !is_differentiable(tensor.dtype()))
-      fail(DG_STATUS_INVALID_ARGUMENT, "only floating-point tensors can need a gradient; found %s", dtype_name(tensor.dtype()).c_str());
-    if (!wanted && tensor->autograd && tensor->autograd->grad_fn)
-      fail(DG_STATUS_INVALID_ARGUMENT, "requires_grad can only be changed on a leaf; detach() gives one");
-    if (wanted || tensor->autograd) autograd_meta(tensor).requires_grad = wanted;
-    return 0;
-  }, -1);
+  return guarded(
+      [&] {
+        const Tensor tensor = as_tensor(self);
+        const bool wanted = value && PyObject_IsTrue(value) == 1;
+        if (wanted && !is_differentiable(tensor.dtype()))
+          fail(DG_STATUS_INVALID_ARGUMENT, "only floating-point tensors can need a gradient; found %s",
+               dtype_name(tensor.dtype()).c_str());
+        if (!wanted && tensor->autograd && tensor->autograd->grad_fn)
+          fail(DG_STATUS_INVALID_ARGUMENT, "requires_grad can only be changed on a leaf; detach() gives one");
+        if (wanted || tensor->autograd) autograd_meta(tensor).requires_grad = wanted;
+        return 0;
+      },
+      -1);
 }
 PyObject *get_is_leaf(PyObject *self, void *) {
   const Tensor tensor = as_tensor(self);
@@ -259,18 +289,21 @@ PyObject *get_grad(PyObject *self, void *) {
   });
 }
 int set_grad(PyObject *self, PyObject *value, void *) {
-  return guarded([&] {
-    const Tensor tensor = as_tensor(self);
-    Tensor gradient;
-    if (value && value != Py_None) {
-      if (!is_tensor(value)) raise_type_error("grad must be a tensor or None; found %s", Py_TYPE(value)->tp_name);
-      gradient = as_tensor(value);
-      if (gradient.shape() != tensor.shape())
-        fail(DG_STATUS_INVALID_ARGUMENT, "grad has shape %s, the tensor %s", gradient.shape().text().c_str(), tensor.shape().text().c_str());
-    }
-    if (gradient.defined() || tensor->autograd) autograd_meta(tensor).grad = gradient;
-    return 0;
-  }, -1);
+  return guarded(
+      [&] {
+        const Tensor tensor = as_tensor(self);
+        Tensor gradient;
+        if (value && value != Py_None) {
+          if (!is_tensor(value)) raise_type_error("grad must be a tensor or None; found %s", Py_TYPE(value)->tp_name);
+          gradient = as_tensor(value);
+          if (gradient.shape() != tensor.shape())
+            fail(DG_STATUS_INVALID_ARGUMENT, "grad has shape %s, the tensor %s", gradient.shape().text().c_str(),
+                 tensor.shape().text().c_str());
+        }
+        if (gradient.defined() || tensor->autograd) autograd_meta(tensor).grad = gradient;
+        return 0;
+      },
+      -1);
 }
 PyObject *get_transposed(PyObject *self, void *) {
   return guarded([&] {
@@ -299,7 +332,8 @@ PyObject *method_expand(PyObject *self, PyObject *const *arguments, Py_ssize_t c
 PyObject *method_transpose(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
   return guarded([&] {
     if (count != 2) raise_type_error("transpose takes two axes; found %zd arguments", count);
-    return wrap(transpose(as_tensor(self), integer_from_python(arguments[0], "axis"), integer_from_python(arguments[1], "axis")));
+    return wrap(transpose(as_tensor(self), integer_from_python(arguments[0], "axis"),
+                          integer_from_python(arguments[1], "axis")));
   });
 }
 PyObject *method_squeeze(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
@@ -341,12 +375,15 @@ PyGetSetDef getset[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 template <class F>
-PyCFunction as_function(F function) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)); }
+PyCFunction as_function(F function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
 
 PyMethodDef methods[] = {
     {"item", tensor_item, METH_NOARGS, "The one element as a Python number."},
     {"numel", method_numel, METH_NOARGS, "The number of elements."},
-    {"reshape", as_function(method_reshape), METH_FASTCALL, "The same elements in another shape; a view where the strides allow it."},
+    {"reshape", as_function(method_reshape), METH_FASTCALL,
+     "The same elements in another shape; a view where the strides allow it."},
     {"view", as_function(method_view), METH_FASTCALL, "A view of another shape, or an error where that needs a copy."},
     {"permute", as_function(method_permute), METH_FASTCALL, "A view with the axes in another order."},
     {"expand", as_function(method_expand), METH_FASTCALL, "A view broadcast to a shape; -1 keeps a size."},
@@ -363,7 +400,9 @@ PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, w
                          {nullptr, 0, 0, 0, nullptr}};
 
 template <class F>
-PyType_Slot slot(int id, F function) { return {id, reinterpret_cast<void *>(function)}; }
+PyType_Slot slot(int id, F function) {
+  return {id, reinterpret_cast<void *>(function)};
+}
 
 }  // namespace
 
@@ -379,20 +418,38 @@ PyObject *wrap(const Tensor &tensor) {
 }
 
 void init_tensor_type(PyObject *module) {
-  PyType_Slot slots[] = {
-      slot(Py_tp_new, tensor_new), slot(Py_tp_init, tensor_init), slot(Py_tp_dealloc, tensor_dealloc),
-      slot(Py_tp_getset, getset), slot(Py_tp_methods, methods), slot(Py_tp_members, members),
-      slot(Py_tp_richcompare, compare_slot), slot(Py_tp_hash, _Py_HashPointer),
-      slot(Py_mp_subscript, tensor_getitem), slot(Py_mp_ass_subscript, tensor_setitem), slot(Py_mp_length, tensor_length),
-      slot(Py_nb_add, binary_slot<OpId::add>), slot(Py_nb_subtract, binary_slot<OpId::sub>),
-      slot(Py_nb_multiply, binary_slot<OpId::mul>), slot(Py_nb_true_divide, binary_slot<OpId::div>),
-      slot(Py_nb_power, power_slot), slot(Py_nb_matrix_multiply, matmul_slot),
-      slot(Py_nb_negative, unary_slot<OpId::neg>), slot(Py_nb_absolute, unary_slot<OpId::abs>),
-      slot(Py_nb_positive, positive_slot), slot(Py_nb_invert, invert_slot), slot(Py_nb_and, and_slot), slot(Py_nb_or, or_slot),
-      slot(Py_nb_inplace_add, in_place_slot<OpId::add>), slot(Py_nb_inplace_subtract, in_place_slot<OpId::sub>),
-      slot(Py_nb_inplace_multiply, in_place_slot<OpId::mul>), slot(Py_nb_inplace_true_divide, in_place_slot<OpId::div>),
-      slot(Py_nb_bool, tensor_bool), slot(Py_nb_float, tensor_float), slot(Py_nb_int, tensor_int), slot(Py_nb_index, tensor_index),
-      {0, nullptr}};
+  PyType_Slot slots[] = {slot(Py_tp_new, tensor_new),
+                         slot(Py_tp_init, tensor_init),
+                         slot(Py_tp_dealloc, tensor_dealloc),
+                         slot(Py_tp_getset, getset),
+                         slot(Py_tp_methods, methods),
+                         slot(Py_tp_members, members),
+                         slot(Py_tp_richcompare, compare_slot),
+                         slot(Py_tp_hash, _Py_HashPointer),
+                         slot(Py_mp_subscript, tensor_getitem),
+                         slot(Py_mp_ass_subscript, tensor_setitem),
+                         slot(Py_mp_length, tensor_length),
+                         slot(Py_nb_add, binary_slot<OpId::add>),
+                         slot(Py_nb_subtract, binary_slot<OpId::sub>),
+                         slot(Py_nb_multiply, binary_slot<OpId::mul>),
+                         slot(Py_nb_true_divide, binary_slot<OpId::div>),
+                         slot(Py_nb_power, power_slot),
+                         slot(Py_nb_matrix_multiply, matmul_slot),
+                         slot(Py_nb_negative, unary_slot<OpId::neg>),
+                         slot(Py_nb_absolute, unary_slot<OpId::abs>),
+                         slot(Py_nb_positive, positive_slot),
+                         slot(Py_nb_invert, invert_slot),
+                         slot(Py_nb_and, and_slot),
+                         slot(Py_nb_or, or_slot),
+                         slot(Py_nb_inplace_add, in_place_slot<OpId::add>),
+                         slot(Py_nb_inplace_subtract, in_place_slot<OpId::sub>),
+                         slot(Py_nb_inplace_multiply, in_place_slot<OpId::mul>),
+                         slot(Py_nb_inplace_true_divide, in_place_slot<OpId::div>),
+                         slot(Py_nb_bool, tensor_bool),
+                         slot(Py_nb_float, tensor_float),
+                         slot(Py_nb_int, tensor_int),
+                         slot(Py_nb_index, tensor_index),
+                         {0, nullptr}};
   PyType_Spec spec = {"dougong.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   tensor_type = reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
   if (!tensor_type) throw py::error_already_set();

@@ -192,7 +192,9 @@ static uint16_t encode_half(double value, int exponent, int mantissa) {
   return uint16_t(sign | uint32_t(std::min<uint64_t>(bits, infinity)));
 }
 
-static double as_double(const Scalar &value) { return value.kind == DG_SCALAR_INT ? double(value.integer) : value.real; }
+static double as_double(const Scalar &value) {
+  return value.kind == DG_SCALAR_INT ? double(value.integer) : value.real;
+}
 
 static int64_t as_integer(const Scalar &value, double low, double high) {
   if (value.kind == DG_SCALAR_INT) return value.integer;
@@ -210,22 +212,38 @@ static size_t put(T value, void *bytes) {
 size_t encode_scalar(const Scalar &value, dg_dtype_t dtype, void *bytes) {
   const double real = as_double(value);
   switch (dtype) {
-    case DG_DTYPE_BOOL: return put(uint8_t(value.kind == DG_SCALAR_INT ? value.integer != 0 : real != 0), bytes);
-    case DG_DTYPE_INT8: return put(int8_t(as_integer(value, -128, 127)), bytes);
-    case DG_DTYPE_INT16: return put(int16_t(as_integer(value, -32768, 32767)), bytes);
-    case DG_DTYPE_INT32: return put(int32_t(as_integer(value, -2147483648., 2147483647.)), bytes);
-    case DG_DTYPE_INT64: return put(as_integer(value, -9223372036854775808., 9223372036854775807.), bytes);
-    case DG_DTYPE_UINT8: return put(uint8_t(as_integer(value, 0, 255)), bytes);
-    case DG_DTYPE_UINT16: return put(uint16_t(as_integer(value, 0, 65535)), bytes);
-    case DG_DTYPE_UINT32: return put(uint32_t(as_integer(value, 0, 4294967295.)), bytes);
-    case DG_DTYPE_UINT64: return put(uint64_t(as_integer(value, 0, 9223372036854775807.)), bytes);
-    case DG_DTYPE_FLOAT16: return put(encode_half(real, 5, 10), bytes);
-    case DG_DTYPE_BFLOAT16: return put(encode_half(real, 8, 7), bytes);
-    case DG_DTYPE_FLOAT32: return put(float(real), bytes);
-    case DG_DTYPE_FLOAT64: return put(real, bytes);
-    case DG_DTYPE_COMPLEX64: return put(float(real), bytes) + put(float(value.imaginary), static_cast<char *>(bytes) + 4);
-    case DG_DTYPE_COMPLEX128: return put(real, bytes) + put(value.imaginary, static_cast<char *>(bytes) + 8);
-    default: fail(DG_STATUS_UNSUPPORTED, "a number cannot be written as %s", dtype_name(dtype).c_str());
+    case DG_DTYPE_BOOL:
+      return put(uint8_t(value.kind == DG_SCALAR_INT ? value.integer != 0 : real != 0), bytes);
+    case DG_DTYPE_INT8:
+      return put(int8_t(as_integer(value, -128, 127)), bytes);
+    case DG_DTYPE_INT16:
+      return put(int16_t(as_integer(value, -32768, 32767)), bytes);
+    case DG_DTYPE_INT32:
+      return put(int32_t(as_integer(value, -2147483648., 2147483647.)), bytes);
+    case DG_DTYPE_INT64:
+      return put(as_integer(value, -9223372036854775808., 9223372036854775807.), bytes);
+    case DG_DTYPE_UINT8:
+      return put(uint8_t(as_integer(value, 0, 255)), bytes);
+    case DG_DTYPE_UINT16:
+      return put(uint16_t(as_integer(value, 0, 65535)), bytes);
+    case DG_DTYPE_UINT32:
+      return put(uint32_t(as_integer(value, 0, 4294967295.)), bytes);
+    case DG_DTYPE_UINT64:
+      return put(uint64_t(as_integer(value, 0, 9223372036854775807.)), bytes);
+    case DG_DTYPE_FLOAT16:
+      return put(encode_half(real, 5, 10), bytes);
+    case DG_DTYPE_BFLOAT16:
+      return put(encode_half(real, 8, 7), bytes);
+    case DG_DTYPE_FLOAT32:
+      return put(float(real), bytes);
+    case DG_DTYPE_FLOAT64:
+      return put(real, bytes);
+    case DG_DTYPE_COMPLEX64:
+      return put(float(real), bytes) + put(float(value.imaginary), static_cast<char *>(bytes) + 4);
+    case DG_DTYPE_COMPLEX128:
+      return put(real, bytes) + put(value.imaginary, static_cast<char *>(bytes) + 8);
+    default:
+      fail(DG_STATUS_UNSUPPORTED, "a number cannot be written as %s", dtype_name(dtype).c_str());
   }
 }
 

@@ -93,9 +93,10 @@ Edge gradient_edge(const Tensor &tensor) {
   if (!tensor.defined() || !tensor.requires_grad()) return {};
   AutogradMeta &meta = *tensor->autograd;
   if (meta.view_version >= 0 && tensor->storage->recorded_write.load() > meta.view_version)
-    fail(DG_STATUS_INVALID_ARGUMENT,
-         "a view was used after its base had been written in place with a gradient: its history is no longer true; take "
-         "the view again, or clone it before the write");
+    fail(
+        DG_STATUS_INVALID_ARGUMENT,
+        "a view was used after its base had been written in place with a gradient: its history is no longer true; take "
+        "the view again, or clone it before the write");
   if (meta.grad_fn) return {meta.grad_fn, meta.output_index};
   if (!meta.accumulate) meta.accumulate = make_ref<AccumulateNode>(tensor.get());
   return {meta.accumulate, 0};
@@ -134,7 +135,8 @@ Tensor GradCall::gradient(int output) const {
 std::vector<Tensor> OpNode::apply(std::vector<Tensor> gradients) {
   if (released)
     fail(DG_STATUS_INVALID_ARGUMENT,
-         "backward through %s a second time: its saved values were freed; call the first backward with retain_graph=True",
+         "backward through %s a second time: its saved values were freed; call the first backward with "
+         "retain_graph=True",
          op.name);
   GradCall call(*this, gradients);
   op.gradient(call);
@@ -225,7 +227,8 @@ void check_in_place(const Tensor &tensor, const char *what, bool recorded) {
          "%s: a leaf that needs a gradient may not be written in place; use no_grad, or detach() or clone() it", what);
   if (tensor->autograd ? tensor->autograd->view_version >= 0 : tensor->is_view)
     fail(DG_STATUS_UNIMPLEMENTED,
-         "%s: writing into a view with a gradient is not recorded; write into a clone, or use where, cat or scatter", what);
+         "%s: writing into a view with a gradient is not recorded; write into a clone, or use where, cat or scatter",
+         what);
 }
 
 void bump_version(const Tensor &tensor) { tensor->storage->version.fetch_add(1, std::memory_order_relaxed); }
@@ -354,8 +357,8 @@ Tensor root_gradient(const Tensor &root, const Tensor &given) {
     fail(DG_STATUS_INVALID_ARGUMENT, "backward: the tensor needs no gradient and has no history");
   if (given.defined()) {
     if (given.shape() != root.shape())
-      fail(DG_STATUS_INVALID_ARGUMENT, "backward: the gradient has shape %s, the tensor %s", given.shape().text().c_str(),
-           root.shape().text().c_str());
+      fail(DG_STATUS_INVALID_ARGUMENT, "backward: the gradient has shape %s, the tensor %s",
+           given.shape().text().c_str(), root.shape().text().c_str());
     return given;
   }
   if (root.numel() != 1)

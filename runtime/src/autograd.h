@@ -29,8 +29,8 @@ struct AutogradMeta {
   bool requires_grad = false;
   bool retain_grad = false;
   int output_index = 0;
-  Ref<Node> grad_fn;           // null for a leaf
-  Ref<Node> accumulate;        // a leaf's sink, made on first use
+  Ref<Node> grad_fn;     // null for a leaf
+  Ref<Node> accumulate;  // a leaf's sink, made on first use
   Tensor grad;
   std::vector<Hook> hooks;
   int64_t view_version = -1;  // of a view: the storage's version when it was made
@@ -84,7 +84,7 @@ class OpNode : public Node {
 
   const OpDef &op;
   std::vector<SavedTensor> inputs, outputs;
-  std::vector<uint64_t> attributes;        // a copy of the attribute struct
+  std::vector<uint64_t> attributes;         // a copy of the attribute struct
   std::vector<std::vector<int64_t>> lists;  // what its lists point to
   int input_count = 0;
   bool released = false;
@@ -153,8 +153,8 @@ void check_in_place(const Tensor &tensor, const char *what, bool recorded);
 // Tells everybody who saved the tensor that it was written.
 void bump_version(const Tensor &tensor);
 
-// Adds the gradients of the roots into the leaves' grad. With `inputs`, returns their gradients instead and leaves every
-// grad as it is.
+// Adds the gradients of the roots into the leaves' grad. With `inputs`, returns their gradients instead and leaves
+// every grad as it is.
 std::vector<Tensor> backward(const std::vector<Tensor> &roots, std::vector<Tensor> gradients, bool retain_graph,
                              bool create_graph, const std::vector<Tensor> &inputs = {});
 

@@ -32,8 +32,10 @@ void infer_shapes(const OpDef &op, const OpCall &call, Shape *shapes) {
   for (int i = 0; i < call.input_count; ++i) {
     if (!call.inputs[i].defined()) continue;
     const Shape shape = call.inputs[i].shape();
-    if (first) shapes[0] = shape;
-    else if (shape != shapes[0]) shapes[0] = broadcast_inputs(op, call, shapes[0], shape);
+    if (first)
+      shapes[0] = shape;
+    else if (shape != shapes[0])
+      shapes[0] = broadcast_inputs(op, call, shapes[0], shape);
     first = false;
   }
 }
@@ -134,7 +136,8 @@ Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attribut
   Targets targets = make_targets(op, call, types, shapes, device, out);
   climb(op, call, types, targets.direct.data(), device);
   for (int i = 0; out && i < op.output_count; ++i)
-    if (targets.final[size_t(i)] != targets.direct[size_t(i)]) copy_into(targets.final[size_t(i)], targets.direct[size_t(i)]);
+    if (targets.final[size_t(i)] != targets.direct[size_t(i)])
+      copy_into(targets.final[size_t(i)], targets.direct[size_t(i)]);
   if (out || op.has_alias) note_written(op, targets, out, recorded);
   if (recorded && is_differentiable(targets.final[0].dtype()))
     record_op(op, inputs, count, call.attributes, targets.final.data());
@@ -188,8 +191,8 @@ Tensor to_device(const Tensor &tensor, Device &device) {
   Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), device);
   if (result.nbytes() > 0) {
     const Unlocked unlocked;
-    Device::copy_between(device, result->storage->handle, result.descriptor().byte_offset, from, source->storage->handle,
-                         source.descriptor().byte_offset, result.nbytes());
+    Device::copy_between(device, result->storage->handle, result.descriptor().byte_offset, from,
+                         source->storage->handle, source.descriptor().byte_offset, result.nbytes());
   }
   record_function("to_device", tensor, result, [&from](const Tensor &dy) { return to_device(dy, from); });
   return result;

@@ -27,24 +27,42 @@ const DtypeInfo dtype_table[dtype_count] = {
 
 int dtype_index(dg_dtype_t dtype) {
   switch (dtype) {
-    case DG_DTYPE_BOOL: return 0;
-    case DG_DTYPE_UINT8: return 1;
-    case DG_DTYPE_UINT16: return 2;
-    case DG_DTYPE_UINT32: return 3;
-    case DG_DTYPE_UINT64: return 4;
-    case DG_DTYPE_INT8: return 5;
-    case DG_DTYPE_INT16: return 6;
-    case DG_DTYPE_INT32: return 7;
-    case DG_DTYPE_INT64: return 8;
-    case DG_DTYPE_FLOAT8_E4M3FN: return 9;
-    case DG_DTYPE_FLOAT8_E5M2: return 10;
-    case DG_DTYPE_FLOAT16: return 11;
-    case DG_DTYPE_BFLOAT16: return 12;
-    case DG_DTYPE_FLOAT32: return 13;
-    case DG_DTYPE_FLOAT64: return 14;
-    case DG_DTYPE_COMPLEX64: return 15;
-    case DG_DTYPE_COMPLEX128: return 16;
-    default: return -1;
+    case DG_DTYPE_BOOL:
+      return 0;
+    case DG_DTYPE_UINT8:
+      return 1;
+    case DG_DTYPE_UINT16:
+      return 2;
+    case DG_DTYPE_UINT32:
+      return 3;
+    case DG_DTYPE_UINT64:
+      return 4;
+    case DG_DTYPE_INT8:
+      return 5;
+    case DG_DTYPE_INT16:
+      return 6;
+    case DG_DTYPE_INT32:
+      return 7;
+    case DG_DTYPE_INT64:
+      return 8;
+    case DG_DTYPE_FLOAT8_E4M3FN:
+      return 9;
+    case DG_DTYPE_FLOAT8_E5M2:
+      return 10;
+    case DG_DTYPE_FLOAT16:
+      return 11;
+    case DG_DTYPE_BFLOAT16:
+      return 12;
+    case DG_DTYPE_FLOAT32:
+      return 13;
+    case DG_DTYPE_FLOAT64:
+      return 14;
+    case DG_DTYPE_COMPLEX64:
+      return 15;
+    case DG_DTYPE_COMPLEX128:
+      return 16;
+    default:
+      return -1;
   }
 }
 
@@ -78,16 +96,20 @@ static dg_dtype_t promote_integers(const DtypeInfo &a, const DtypeInfo &b) {
   const DtypeInfo &without = a.kind == DtypeKind::signed_integer ? b : a;
   if (with_sign.size > without.size) return with_sign.dtype;
   switch (without.size) {
-    case 1: return DG_DTYPE_INT16;
-    case 2: return DG_DTYPE_INT32;
-    case 4: return DG_DTYPE_INT64;
-    default: return DG_DTYPE_NONE;  // uint64 with a signed integer: the standard leaves it undefined
+    case 1:
+      return DG_DTYPE_INT16;
+    case 2:
+      return DG_DTYPE_INT32;
+    case 4:
+      return DG_DTYPE_INT64;
+    default:
+      return DG_DTYPE_NONE;  // uint64 with a signed integer: the standard leaves it undefined
   }
 }
 
 static dg_dtype_t promote_complex(const DtypeInfo &a, const DtypeInfo &b) {
-  const bool wide = a.dtype == DG_DTYPE_COMPLEX128 || b.dtype == DG_DTYPE_COMPLEX128 ||
-                    a.dtype == DG_DTYPE_FLOAT64 || b.dtype == DG_DTYPE_FLOAT64;
+  const bool wide = a.dtype == DG_DTYPE_COMPLEX128 || b.dtype == DG_DTYPE_COMPLEX128 || a.dtype == DG_DTYPE_FLOAT64 ||
+                    b.dtype == DG_DTYPE_FLOAT64;
   return wide ? DG_DTYPE_COMPLEX128 : DG_DTYPE_COMPLEX64;
 }
 

@@ -25,8 +25,8 @@ extern const DtypeInfo dtype_table[dtype_count];
 // 0 .. dtype_count - 1, or -1 for a value that this API does not know.
 int dtype_index(dg_dtype_t dtype);
 inline bool dtype_is_known(dg_dtype_t dtype) { return dtype_index(dtype) >= 0; }
-const DtypeInfo &dtype_info(dg_dtype_t dtype);  // throws INVALID_ARGUMENT for an unknown dtype
-std::string dtype_name(dg_dtype_t dtype);       // "float32", or "unknown(0x...)"
+const DtypeInfo &dtype_info(dg_dtype_t dtype);        // throws INVALID_ARGUMENT for an unknown dtype
+std::string dtype_name(dg_dtype_t dtype);             // "float32", or "unknown(0x...)"
 dg_dtype_t dtype_from_name(const std::string &name);  // DG_DTYPE_NONE if there is none
 
 inline uint64_t dtype_size(dg_dtype_t dtype) { return ((dtype >> 8) & 0xff) / 8; }

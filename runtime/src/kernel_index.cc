@@ -26,7 +26,8 @@ KernelIndex::KernelIndex(Device &device) : by_op_(size_t(op_count)) {
 }
 
 const KernelIndex &KernelIndex::of(Device &device) {
-  if (auto *found = static_cast<const KernelIndex *>(device.kernel_index.load(std::memory_order_acquire))) return *found;
+  if (auto *found = static_cast<const KernelIndex *>(device.kernel_index.load(std::memory_order_acquire)))
+    return *found;
   static std::mutex mutex;
   std::lock_guard<std::mutex> guard(mutex);
   if (!device.kernel_index.load()) device.kernel_index.store(new KernelIndex(device), std::memory_order_release);

@@ -142,8 +142,18 @@ class Launch {
 
   dg_status_t launch(const KernelEntry &entry) {
     Stream &stream = device_.current_stream();
-    dg_kernel_call_t call{sizeof(dg_kernel_call_t), device_.handle(), stream.handle(), pointers_, output_pointers_,
-                          call_.input_count, op_.output_count, call_.attributes, nullptr, 0, 0, nullptr,
+    dg_kernel_call_t call{sizeof(dg_kernel_call_t),
+                          device_.handle(),
+                          stream.handle(),
+                          pointers_,
+                          output_pointers_,
+                          call_.input_count,
+                          op_.output_count,
+                          call_.attributes,
+                          nullptr,
+                          0,
+                          0,
+                          nullptr,
                           entry.kernel.user_data};
     if (!device_.synchronous()) keep_for(stream);
     Tensor workspace;
@@ -302,9 +312,12 @@ void run_on_host(const OpDef &op, const OpCall &call, const dg_dtype_t *types, T
   for (int i = 0; i < op.output_count; ++i) {
     if (!outputs[i].defined()) continue;
     const int alias = op.outputs[i].alias;
-    if (alias >= 0) results[i] = inputs[size_t(alias)];
-    else if (outputs[i].is_contiguous()) results[i] = Tensor::empty(outputs[i].shape(), outputs[i].dtype(), host);
-    else results[i] = mirror(outputs[i], host);
+    if (alias >= 0)
+      results[i] = inputs[size_t(alias)];
+    else if (outputs[i].is_contiguous())
+      results[i] = Tensor::empty(outputs[i].shape(), outputs[i].dtype(), host);
+    else
+      results[i] = mirror(outputs[i], host);
   }
   climb(op, OpCall{inputs.data(), call.input_count, call.attributes}, types, results, host);
   for (int i = 0; i < op.output_count; ++i)

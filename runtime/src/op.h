@@ -33,11 +33,11 @@ struct AttributeDef {
   AttributeKind kind;
   uint16_t offset;  // within the op's attribute struct
   bool required;
-  int8_t of;                   // axis, axes: the input whose axes are counted
-  int32_t length;              // ints: one number stands for that many; 0 for any number
-  int8_t variable;             // dtype: the type variable that it binds
-  const char *const *values;   // enumeration: names, ended by null
-  const char *default_text;    // for people: "-1"
+  int8_t of;                  // axis, axes: the input whose axes are counted
+  int32_t length;             // ints: one number stands for that many; 0 for any number
+  int8_t variable;            // dtype: the type variable that it binds
+  const char *const *values;  // enumeration: names, ended by null
+  const char *default_text;   // for people: "-1"
 };
 
 struct OutputDef {
@@ -79,7 +79,7 @@ struct OpDef {
   bool front;            // callers go through fronts.cc
   bool has_alias;
   uint16_t attributes_size;
-  const void *defaults;  // an attribute struct with the default values, or null
+  const void *defaults;                              // an attribute struct with the default values, or null
   void (*require)(const OpCall &call);               // throws; null: nothing to check
   void (*infer)(const OpCall &call, Shape *shapes);  // output shapes; null: the inputs broadcast
   void (*gradient)(GradCall &call);                  // null: not differentiable
@@ -106,7 +106,8 @@ struct Scalar : dg_scalar_t {
   Scalar(bool value) : dg_scalar_t{DG_SCALAR_INT, 0, value, 0, 0}, boolean(true) {}
 };
 
-// An input of a call: a tensor, nothing (an optional one left out), or a number, which is weak: it takes the dtype of the tensors beside it.
+// An input of a call: a tensor, nothing (an optional one left out), or a number, which is weak: it takes the dtype of
+// the tensors beside it.
 struct Arg {
   Arg() = default;
   Arg(const Tensor &tensor) : tensor(tensor) {}

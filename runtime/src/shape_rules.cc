@@ -16,7 +16,8 @@ std::string describe_inputs(const OpDef &op, const OpCall &call) {
 
 void reject(const OpDef &op, const OpCall &call, const std::string &wanted) {
   const std::string found = describe_inputs(op, call);
-  fail(DG_STATUS_INVALID_ARGUMENT, "%s: %s%s%s", op.name, wanted.c_str(), found.empty() ? "" : "; found ", found.c_str());
+  fail(DG_STATUS_INVALID_ARGUMENT, "%s: %s%s%s", op.name, wanted.c_str(), found.empty() ? "" : "; found ",
+       found.c_str());
 }
 
 static bool broadcast_onto(Shape &result, const Shape &other) {
@@ -67,8 +68,7 @@ Shape concatenated(const OpCall &call, int64_t axis) {
   for (int i = 1; i < call.input_count; ++i) {
     const Shape shape = call.inputs[i].shape();
     bool fits = shape.size() == result.size();
-    for (size_t k = 0; fits && k < shape.size(); ++k)
-      fits = int64_t(k) == axis || shape.data()[k] == result.data()[k];
+    for (size_t k = 0; fits && k < shape.size(); ++k) fits = int64_t(k) == axis || shape.data()[k] == result.data()[k];
     if (!fits)
       fail(DG_STATUS_INVALID_ARGUMENT, "cat: shapes must be equal but on axis %lld; found %s and %s", (long long)axis,
            call.inputs[0].shape().text().c_str(), shape.text().c_str());
@@ -86,7 +86,8 @@ bool gather_fits(const Shape &shape, const Shape &index, int64_t axis) {
 
 bool pad_fits(const Shape &shape, IntList padding) {
   for (size_t i = 0; i < shape.size(); ++i)
-    if (shape.data()[i] + std::min<int64_t>(padding[2 * i], 0) + std::min<int64_t>(padding[2 * i + 1], 0) < 0) return false;
+    if (shape.data()[i] + std::min<int64_t>(padding[2 * i], 0) + std::min<int64_t>(padding[2 * i + 1], 0) < 0)
+      return false;
   return true;
 }
 

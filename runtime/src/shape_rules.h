@@ -21,7 +21,9 @@ constexpr int64_t no_axis = INT64_MIN;
 namespace ops {
 
 Shape reduced(const Shape &shape, IntList axes, bool keepdim);
-inline Shape reduced(const Shape &shape, int64_t axis, bool keepdim) { return reduced(shape, IntList(&axis, 1), keepdim); }
+inline Shape reduced(const Shape &shape, int64_t axis, bool keepdim) {
+  return reduced(shape, IntList(&axis, 1), keepdim);
+}
 bool not_empty(const Shape &shape, IntList axes);
 inline bool not_empty(const Shape &shape, int64_t axis) { return shape[axis] > 0; }
 Shape concatenated(const OpCall &call, int64_t axis);

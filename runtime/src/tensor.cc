@@ -16,7 +16,12 @@ Storage::Storage(Device &device, uint64_t size) : device(device), size(size) {
 
 Storage::Storage(Device &device, void *handle, uint64_t offset, uint64_t size, bool read_only, void (*release)(void *),
                  void *owner)
-    : device(device), handle(handle), offset(offset), size(size), read_only(read_only), release_(release),
+    : device(device),
+      handle(handle),
+      offset(offset),
+      size(size),
+      read_only(read_only),
+      release_(release),
       owner_(owner) {}
 
 Storage::~Storage() {
@@ -145,8 +150,7 @@ static bool same_view(const dg_tensor_t &a, const dg_tensor_t &b) {
 }
 
 Overlap overlap(const Tensor &a, const Tensor &b) {
-  if (a.numel() == 0 || b.numel() == 0 || a.descriptor().data != b.descriptor().data ||
-      &a.device() != &b.device())
+  if (a.numel() == 0 || b.numel() == 0 || a.descriptor().data != b.descriptor().data || &a.device() != &b.device())
     return Overlap::none;
   const dg_tensor_t &x = a.descriptor(), &y = b.descriptor();
   if (same_view(x, y)) return Overlap::same;
@@ -157,8 +161,6 @@ Overlap overlap(const Tensor &a, const Tensor &b) {
 
 bool Tensor::requires_grad() const { return get()->autograd && get()->autograd->requires_grad; }
 
-Tensor Tensor::detach() const {
-  return over(get()->storage, dtype(), shape(), strides(), byte_offset());
-}
+Tensor Tensor::detach() const { return over(get()->storage, dtype(), shape(), strides(), byte_offset()); }
 
 }  // namespace dougong

@@ -32,7 +32,7 @@ class Storage : public RefCounted {
   uint64_t offset = 0;  // bytes, of the storage's first byte from the handle
   uint64_t size = 0;    // bytes
   bool read_only = false;
-  std::atomic<uint64_t> version{0};  // counts writes in place, so that autograd sees a saved value change
+  std::atomic<uint64_t> version{0};         // counts writes in place, so that autograd sees a saved value change
   std::atomic<int64_t> recorded_write{-1};  // the version after the last write in place that autograd recorded
   Block *block = nullptr;
 

@@ -10,8 +10,8 @@ namespace dougong {
 int64_t normalize_axis(int64_t axis, int64_t ndim) {
   const int64_t range = std::max<int64_t>(ndim, 1);
   if (axis < -range || axis >= range)
-    fail(DG_STATUS_OUT_OF_RANGE, "axis %lld is out of range: a tensor of %lld axes has axes %lld to %lld", (long long)axis,
-         (long long)ndim, (long long)-range, (long long)(range - 1));
+    fail(DG_STATUS_OUT_OF_RANGE, "axis %lld is out of range: a tensor of %lld axes has axes %lld to %lld",
+         (long long)axis, (long long)ndim, (long long)-range, (long long)(range - 1));
   return axis < 0 ? axis + range : axis;
 }
 
@@ -50,9 +50,12 @@ static Shape resolve_shape(const Tensor &tensor, const Shape &wanted) {
   int64_t unknown = -1, known = 1;
   bool fits = true;
   for (int64_t i = 0; i < int64_t(shape.size()); ++i) {
-    if (shape[i] == -1 && unknown < 0) unknown = i;
-    else if (shape[i] < 0) fits = false;
-    else fits &= !__builtin_mul_overflow(known, shape[i], &known);
+    if (shape[i] == -1 && unknown < 0)
+      unknown = i;
+    else if (shape[i] < 0)
+      fits = false;
+    else
+      fits &= !__builtin_mul_overflow(known, shape[i], &known);
   }
   if (unknown >= 0 && fits) {
     fits = known > 0 && tensor.numel() % known == 0;
@@ -61,8 +64,8 @@ static Shape resolve_shape(const Tensor &tensor, const Shape &wanted) {
     fits &= known == tensor.numel();
   }
   if (!fits)
-    fail(DG_STATUS_INVALID_ARGUMENT, "reshape: %lld elements of shape %s do not make shape %s", (long long)tensor.numel(),
-         tensor.shape().text().c_str(), wanted.text().c_str());
+    fail(DG_STATUS_INVALID_ARGUMENT, "reshape: %lld elements of shape %s do not make shape %s",
+         (long long)tensor.numel(), tensor.shape().text().c_str(), wanted.text().c_str());
   return shape;
 }
 
@@ -110,7 +113,8 @@ Tensor view(const Tensor &tensor, const Shape &wanted) {
   const Shape shape = resolve_shape(tensor, wanted);
   Shape strides;
   if (!view_strides(tensor, shape, strides))
-    fail(DG_STATUS_INVALID_ARGUMENT, "view: shape %s with strides %s has no view of shape %s; use reshape, which copies",
+    fail(DG_STATUS_INVALID_ARGUMENT,
+         "view: shape %s with strides %s has no view of shape %s; use reshape, which copies",
          tensor.shape().text().c_str(), tensor.strides().text().c_str(), wanted.text().c_str());
   return viewed(tensor, shape, strides);
 }
@@ -157,8 +161,8 @@ Tensor select(const Tensor &tensor, int64_t axis, int64_t index) {
   axis = normalize_axis(axis, tensor.ndim());
   const int64_t size = tensor.ndim() ? tensor.size(axis) : 0;
   if (index < -size || index >= size)
-    fail(DG_STATUS_OUT_OF_RANGE, "index %lld is out of range for axis %lld of shape %s", (long long)index, (long long)axis,
-         tensor.shape().text().c_str());
+    fail(DG_STATUS_OUT_OF_RANGE, "index %lld is out of range for axis %lld of shape %s", (long long)index,
+         (long long)axis, tensor.shape().text().c_str());
   return squeeze(slice(tensor, axis, index < 0 ? index + size : index, 1, 1), IntList(&axis, 1));
 }
 

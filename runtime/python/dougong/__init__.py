@@ -9,7 +9,7 @@ import importlib
 from typing import Any
 
 from . import _autograd as autograd
-from . import _core, _errors, _plugins, _tensor  # noqa: F401 - _tensor adds methods
+from . import _core, _errors, _plugins, _tensor
 from ._autograd import enable_grad, no_grad
 from ._core import (
     Device,
@@ -106,8 +106,8 @@ from ._version import __version__
 
 # Ops that are functions here under their own name; dougong.ops has all of them.
 _PUBLIC_OPS = """abs add argmax cat conv2d cross_entropy div embedding eq erf exp gather ge gelu gt layer_norm le log
-log_softmax logical_and logical_not logical_or lt masked_fill matmul max max_pool2d maximum mean min minimum mul ne neg pad
-pow relu rsqrt scatter sigmoid sign softmax sqrt sub sum tanh var where""".split()
+log_softmax logical_and logical_not logical_or lt masked_fill matmul max max_pool2d maximum mean min minimum mul ne neg
+pad pow relu rsqrt scatter sigmoid sign softmax sqrt sub sum tanh var where""".split()
 globals().update({name: getattr(ops, name) for name in _PUBLIC_OPS})
 
 _LAZY = ("nn", "optim", "data", "_serialization")
@@ -121,5 +121,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = [name for name in dir() if not name.startswith("_") and name not in ("annotations", "importlib", "Any")]
+_PRIVATE = ("annotations", "importlib", "Any")
+__all__ = [name for name in dir() if not name.startswith("_") and name not in _PRIVATE]
 __all__ += ["load", "save"]

@@ -31,13 +31,13 @@ class _Mode:
         return wrapper
 
 
-class no_grad(_Mode):  # noqa: N801 - PyTorch's name
+class no_grad(_Mode):
     """Calls inside leave no history."""
 
     enabled = False
 
 
-class enable_grad(_Mode):  # noqa: N801 - PyTorch's name
+class enable_grad(_Mode):
     """Calls inside leave a history, also within no_grad."""
 
     enabled = True
@@ -45,6 +45,10 @@ class enable_grad(_Mode):  # noqa: N801 - PyTorch's name
 
 def _tensors(value: Tensor | Sequence[Tensor]) -> list[Tensor]:
     return [value] if isinstance(value, Tensor) else list(value)
+
+
+def _gradients(value: Tensor | Sequence[Tensor | None] | None) -> list[Tensor | None]:
+    return [] if value is None else _tensors(value)
 
 
 def backward(
@@ -57,7 +61,7 @@ def backward(
 
     ``grad_tensors`` are the gradients of the tensors themselves; a single element has 1.
     """
-    gradients = [] if grad_tensors is None else [grad_tensors] if isinstance(grad_tensors, Tensor) else list(grad_tensors)
+    gradients = _gradients(grad_tensors)
     retain = create_graph if retain_graph is None else retain_graph
     _core._backward(_tensors(tensors), gradients, retain, create_graph, [])
 
@@ -71,7 +75,7 @@ def grad(
     allow_unused: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of the outputs for the inputs; no ``grad`` is touched."""
-    gradients = [] if grad_outputs is None else [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
+    gradients = _gradients(grad_outputs)
     retain = create_graph if retain_graph is None else retain_graph
     found = _core._backward(_tensors(outputs), gradients, retain, create_graph, _tensors(inputs))
     if not allow_unused:

@@ -46,7 +46,9 @@ def _bytes(count: int) -> str:
 
 
 @main.command()
-@click.option("--json", "as_json", is_flag=True, help="A list of objects with device, chip, plugin, version, memory_total.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="A list of objects with device, chip, plugin, version, memory_total."
+)
 def devices(as_json: bool) -> None:
     """List the devices that can be used.
 

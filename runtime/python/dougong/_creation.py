@@ -85,11 +85,19 @@ def empty(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: boo
     return _finish(_core.empty(_shape(shape), dtype or _core.float32, device), requires_grad)
 
 
-def full(shape: _Shape, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def full(
+    shape: _Shape, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """Every element is `fill_value`, whose Python type chooses the dtype where none is given."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if dtype is None:
-        dtype = _core.bool_ if isinstance(fill_value, bool) else _core.int64 if isinstance(fill_value, int) else _core.float32
+        dtype = (
+            _core.bool_
+            if isinstance(fill_value, bool)
+            else _core.int64
+            if isinstance(fill_value, int)
+            else _core.float32
+        )
     return _finish(_ops.full(shape, fill_value, dtype, device=device), requires_grad)
 
 
@@ -118,7 +126,13 @@ def ones_like(x: Tensor, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def arange(
-    start: float, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    start: float,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """start, start + step, ... up to but without stop. Integers give int64, else float32."""
     if stop is None:
@@ -132,7 +146,11 @@ def arange(
 
 
 def rand(
-    *shape: Any, dtype: Any = None, device: Any = None, generator: _random.Generator | None = None, requires_grad: bool = False
+    *shape: Any,
+    dtype: Any = None,
+    device: Any = None,
+    generator: _random.Generator | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Uniform in [0, 1)."""
     dtype = dtype or _core.float32
@@ -140,7 +158,11 @@ def rand(
 
 
 def randn(
-    *shape: Any, dtype: Any = None, device: Any = None, generator: _random.Generator | None = None, requires_grad: bool = False
+    *shape: Any,
+    dtype: Any = None,
+    device: Any = None,
+    generator: _random.Generator | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Standard normal."""
     dtype = dtype or _core.float32

@@ -66,7 +66,9 @@ def _judge_later_source(row: Row, winner: Row) -> None:
         row.status, row.reason = SAME_FILE, None
     else:
         row.status = SHADOWED
-        row.reason = f"the name {row.name} belongs to {winner.path or winner.where} ({winner.source}), which comes first"
+        row.reason = (
+            f"the name {row.name} belongs to {winner.path or winner.where} ({winner.source}), which comes first"
+        )
 
 
 def _try(source: _plugins.Source, open_it: bool, deadline: float) -> Row:
@@ -75,7 +77,12 @@ def _try(source: _plugins.Source, open_it: bool, deadline: float) -> Row:
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
     command = [sys.executable, "-m", __name__, source.kind, source.where, source.name, str(int(open_it)), str(writer)]
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[writer], env=environment
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        pass_fds=[writer],
+        env=environment,
     ) as child:
         os.close(writer)
         try:

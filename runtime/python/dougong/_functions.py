@@ -29,7 +29,7 @@ def split(x: Tensor, split_size: int | Sequence[int], axis: int = 0) -> tuple[Te
     if sum(sizes) != length:
         raise ValueError(f"split: sizes {sizes} do not add up to the {length} elements of axis {axis}")
     starts = [sum(sizes[:i]) for i in range(len(sizes))]
-    return tuple(narrow(x, axis, start, size) for start, size in zip(starts, sizes))
+    return tuple(narrow(x, axis, start, size) for start, size in zip(starts, sizes, strict=True))
 
 
 def chunk(x: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:

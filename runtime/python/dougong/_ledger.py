@@ -37,7 +37,7 @@ def reset_fallbacks() -> None:
     _core._ledger_reset()
 
 
-class strict:  # noqa: N801 - a mode, like no_grad
+class strict:
     """Within it a call that the device has no kernel for raises UnsupportedError instead of going to the host."""
 
     def __init__(self, enabled: bool = True) -> None:

@@ -25,7 +25,9 @@ def to_numpy_dtype(dtype: _core.dtype) -> np.dtype:
 def from_numpy_dtype(dtype: np.dtype) -> _core.dtype:
     """Raises TypeError for a dtype that has no counterpart, and for foreign byte orders."""
     if not dtype.isnative:
-        raise TypeError(f"NumPy dtype {dtype} has a foreign byte order; convert it with .astype({dtype.newbyteorder('=')})")
+        raise TypeError(
+            f"NumPy dtype {dtype} has a foreign byte order; convert it with .astype({dtype.newbyteorder('=')})"
+        )
     return _core._dtype_from_name(dtype.name)
 
 

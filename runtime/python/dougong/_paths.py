@@ -12,7 +12,9 @@ def _folder(name: str, source: str) -> str:
     for folder in candidates:
         if folder.is_dir():
             return str(folder)
-    raise FileNotFoundError(f"dougong is not installed completely: no folder {name!r} in {candidates[0].parent}; install it again")
+    raise FileNotFoundError(
+        f"dougong is not installed completely: no folder {name!r} in {candidates[0].parent}; install it again"
+    )
 
 
 def _package_folders() -> list[str]:

@@ -1,7 +1,7 @@
 """Random state: one generator a device, Philox by counter.
 
-The same seed gives the same numbers on every device, bit for bit for uniform ones. A draw of n elements uses ceil(n / 4)
-counters (float64: ceil(n / 2)), and the generator's offset moves by that.
+The same seed gives the same numbers on every device, bit for bit for uniform ones. A draw of n elements uses
+ceil(n / 4) counters (float64: ceil(n / 2)), and the generator's offset moves by that.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def set_rng_state(state: tuple[int, int], device: object = None) -> None:
     default_generator(device).set_state(state)
 
 
-def draw(op: object, shape: tuple[int, ...], dtype: _core.dtype, device: object, generator: Generator | None) -> _core.Tensor:
+def draw(
+    op: object, shape: tuple[int, ...], dtype: _core.dtype, device: object, generator: Generator | None
+) -> _core.Tensor:
     """Calls `uniform` or `normal` with the generator's next counters."""
     generator = generator or default_generator(device)
     first = generator.take(math.prod(shape), dtype.itemsize)

@@ -10,11 +10,15 @@ from ._core import Tensor
 _ops = _core.ops
 
 # Ops that are methods under their own name.
-METHODS = """add sub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or logical_not neg abs sign exp log
-sqrt rsqrt tanh erf sigmoid relu gelu sum mean max min argmax var matmul softmax log_softmax gather scatter masked_fill
-where""".split()
+METHODS = """
+add sub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or logical_not neg abs sign exp log sqrt
+rsqrt tanh erf sigmoid relu gelu sum mean max min argmax var matmul softmax log_softmax gather scatter masked_fill
+where
+""".split()
 # Ops that have a form which writes to the tensor itself, named with a trailing underscore.
-IN_PLACE = """add sub mul div pow maximum minimum neg abs exp log sqrt rsqrt tanh sigmoid relu masked_fill scatter""".split()
+IN_PLACE = (
+    """add sub mul div pow maximum minimum neg abs exp log sqrt rsqrt tanh sigmoid relu masked_fill scatter""".split()
+)
 
 
 def method(function: Any) -> Any:
@@ -68,7 +72,7 @@ def tolist(self: Tensor) -> Any:
 
 @method
 def to(self: Tensor, *args: Any, device: Any = None, dtype: Any = None, copy: bool = False) -> Tensor:
-    """The values on a device, in a dtype, or both: ``x.to("acme:0")``, ``x.to(dougong.float16)``, ``x.to("cpu", dougong.int64)``."""
+    """The values on a device, in a dtype, or both: ``x.to("acme:0")``, ``x.to(dougong.float16)``, ``x.to(other)``."""
     for arg in args:
         if isinstance(arg, Tensor):
             device, dtype = arg.device, arg.dtype
@@ -112,7 +116,9 @@ for _name, _dtype in {
 
 
 @method
-def backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:
+def backward(
+    self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False
+) -> None:
     """Brings gradients to all leaves that the tensor came from; see :func:`dougong.autograd.backward`."""
     _autograd.backward(self, gradient, retain_graph, create_graph)
 
@@ -234,7 +240,9 @@ def __repr__(self: Tensor) -> str:
     import numpy as np
 
     values = np.array2string(self.detach().cpu().numpy(), separator=", ", prefix="tensor(")
-    notes = [] if self.dtype in (_core.float32, _core.int64, _core.bool_) and self.numel() else [f"dtype={self.dtype!r}"]
+    notes = (
+        [] if self.dtype in (_core.float32, _core.int64, _core.bool_) and self.numel() else [f"dtype={self.dtype!r}"]
+    )
     notes += [] if str(self.device) == "cpu:0" else [f"device='{self.device}'"]
     notes += [f"grad_fn=<{self.grad_fn}>"] if self.grad_fn else ["requires_grad=True"] if self.requires_grad else []
     return f"tensor({', '.join([values, *notes])})"
@@ -242,7 +250,13 @@ def __repr__(self: Tensor) -> str:
 
 @method
 def __format__(self: Tensor, spec: str) -> str:
-    return format(self.item(), spec) if self.ndim == 0 and spec else object.__format__(repr(self), spec) if spec else repr(self)
+    return (
+        format(self.item(), spec)
+        if self.ndim == 0 and spec
+        else object.__format__(repr(self), spec)
+        if spec
+        else repr(self)
+    )
 
 
 def _rebuild(cls: type, array: Any, device: str, requires_grad: bool, state: dict[str, Any] | None) -> Tensor:
@@ -294,7 +308,7 @@ def __dlpack__(
         tensor.device.synchronize()
     elif stream != -1:
         _core._order_for_consumer(tensor, stream)
-    return _core._to_capsule(tensor, max_version is not None and tuple(max_version)[0] >= 1)
+    return _core._to_capsule(tensor, max_version is not None and tuple(max_version) >= (1, 0))
 
 
 @method

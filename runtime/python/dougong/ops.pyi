@@ -6,131 +6,265 @@ from collections.abc import Sequence
 from . import Device, Tensor, dtype
 
 def abs(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def adamw(parameter: Tensor | float, gradient: Tensor | float, exp_avg: Tensor | float, exp_avg_sq: Tensor | float, lr: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.01, step: int = ..., decoupled: bool = True, maximize: bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
-
+def adamw(
+    parameter: Tensor | float,
+    gradient: Tensor | float,
+    exp_avg: Tensor | float,
+    exp_avg_sq: Tensor | float,
+    lr: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    weight_decay: float = 0.01,
+    step: int = ...,
+    decoupled: bool = True,
+    maximize: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 def add(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def arange(start: float, step: float, count: int, dtype: dtype, *, out: Tensor | tuple[Tensor, ...] | None = None, device: Device | str | None = None) -> Tensor: ...
-
-def argmax(x: Tensor | float, axis: int | None = None, keepdim: bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def arange(
+    start: float,
+    step: float,
+    count: int,
+    dtype: dtype,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+    device: Device | str | None = None,
+) -> Tensor: ...
+def argmax(
+    x: Tensor | float, axis: int | None = None, keepdim: bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def cast(x: Tensor | float, dtype: dtype, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def cat(tensors: Sequence[Tensor], axis: int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def conv2d(x: Tensor | float, weight: Tensor | float, bias: Tensor | None = None, stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def conv2d_backward_input(dy: Tensor | float, weight: Tensor | float, shape: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def conv2d_backward_weight(dy: Tensor | float, x: Tensor | float, shape: int | Sequence[int], stride: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def conv2d(
+    x: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv2d_backward_input(
+    dy: Tensor | float,
+    weight: Tensor | float,
+    shape: int | Sequence[int],
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv2d_backward_weight(
+    dy: Tensor | float,
+    x: Tensor | float,
+    shape: int | Sequence[int],
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def copy(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def cross_entropy(x: Tensor | float, target: Tensor | float, weight: Tensor | None = None, reduction: str = 'mean', ignore_index: int = -100, label_smoothing: float = 0.0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def cross_entropy_backward(dy: Tensor | float, x: Tensor | float, target: Tensor | float, weight: Tensor | None = None, reduction: str = 'mean', ignore_index: int = -100, label_smoothing: float = 0.0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def cross_entropy(
+    x: Tensor | float,
+    target: Tensor | float,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def cross_entropy_backward(
+    dy: Tensor | float,
+    x: Tensor | float,
+    target: Tensor | float,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def div(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def embedding(weight: Tensor | float, index: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def embedding_backward(dy: Tensor | float, index: Tensor | float, rows: int, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def embedding(
+    weight: Tensor | float, index: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
+def embedding_backward(
+    dy: Tensor | float, index: Tensor | float, rows: int, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def eq(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def erf(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def exp(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def full(shape: int | Sequence[int], value: float, dtype: dtype, *, out: Tensor | tuple[Tensor, ...] | None = None, device: Device | str | None = None) -> Tensor: ...
-
-def gather(x: Tensor | float, index: Tensor | float, axis: int, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def full(
+    shape: int | Sequence[int],
+    value: float,
+    dtype: dtype,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+    device: Device | str | None = None,
+) -> Tensor: ...
+def gather(
+    x: Tensor | float, index: Tensor | float, axis: int, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def ge(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def gelu(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def gelu_backward(dy: Tensor | float, x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def gelu_backward(
+    dy: Tensor | float, x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def gt(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def layer_norm(x: Tensor | float, weight: Tensor | None = None, bias: Tensor | None = None, axes: int = 1, epsilon: float = 1e-05, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def layer_norm_backward(dy: Tensor | float, x: Tensor | float, weight: Tensor | None = None, mean: Tensor | float = ..., rstd: Tensor | float = ..., axes: int = 1, *, out: Tensor | tuple[Tensor, ...] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
-
+def layer_norm(
+    x: Tensor | float,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    axes: int = 1,
+    epsilon: float = 1e-05,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def layer_norm_backward(
+    dy: Tensor | float,
+    x: Tensor | float,
+    weight: Tensor | None = None,
+    mean: Tensor | float = ...,
+    rstd: Tensor | float = ...,
+    axes: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 def le(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def log(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def log_softmax(x: Tensor | float, axis: int = -1, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def log_softmax_backward(dy: Tensor | float, y: Tensor | float, axis: int = -1, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def log_softmax_backward(
+    dy: Tensor | float, y: Tensor | float, axis: int = -1, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def logical_and(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def logical_not(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def logical_or(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def lt(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def masked_fill(x: Tensor | float, mask: Tensor | float, value: float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def masked_fill(
+    x: Tensor | float, mask: Tensor | float, value: float, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def matmul(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def max(x: Tensor | float, axis: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def max_pool2d(x: Tensor | float, kernel_size: int | Sequence[int], stride: int | Sequence[int], padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def max_pool2d_backward(dy: Tensor | float, indices: Tensor | float, shape: int | Sequence[int], *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def max(
+    x: Tensor | float,
+    axis: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def max_pool2d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def max_pool2d_backward(
+    dy: Tensor | float,
+    indices: Tensor | float,
+    shape: int | Sequence[int],
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def maximum(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def mean(x: Tensor | float, axis: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def min(x: Tensor | float, axis: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def mean(
+    x: Tensor | float,
+    axis: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def min(
+    x: Tensor | float,
+    axis: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def minimum(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def mul(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def ne(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def neg(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def normal(shape: int | Sequence[int], dtype: dtype, seed: int, offset: int, *, out: Tensor | tuple[Tensor, ...] | None = None, device: Device | str | None = None) -> Tensor: ...
-
-def pad(x: Tensor | float, padding: int | Sequence[int], value: float = 0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def normal(
+    shape: int | Sequence[int],
+    dtype: dtype,
+    seed: int,
+    offset: int,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+    device: Device | str | None = None,
+) -> Tensor: ...
+def pad(
+    x: Tensor | float, padding: int | Sequence[int], value: float = 0, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def pow(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def relu(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def rsqrt(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def scatter(x: Tensor | float, index: Tensor | float, source: Tensor | float, axis: int, reduce: str = 'set', *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def sgd(parameter: Tensor | float, gradient: Tensor | float, momentum_buffer: Tensor | None = None, lr: float = ..., momentum: float = 0.0, dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, maximize: bool = False, first_step: bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None) -> tuple[Tensor, Tensor]: ...
-
+def scatter(
+    x: Tensor | float,
+    index: Tensor | float,
+    source: Tensor | float,
+    axis: int,
+    reduce: str = "set",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def sgd(
+    parameter: Tensor | float,
+    gradient: Tensor | float,
+    momentum_buffer: Tensor | None = None,
+    lr: float = ...,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+    maximize: bool = False,
+    first_step: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def sigmoid(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def sign(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def softmax(x: Tensor | float, axis: int = -1, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def softmax_backward(dy: Tensor | float, y: Tensor | float, axis: int = -1, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def softmax_backward(
+    dy: Tensor | float, y: Tensor | float, axis: int = -1, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def sqrt(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
 def sub(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def sum(x: Tensor | float, axis: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
+def sum(
+    x: Tensor | float,
+    axis: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def tanh(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def uniform(shape: int | Sequence[int], dtype: dtype, seed: int, offset: int, *, out: Tensor | tuple[Tensor, ...] | None = None, device: Device | str | None = None) -> Tensor: ...
-
-def var(x: Tensor | float, axis: int | Sequence[int] | None = None, keepdim: bool = False, correction: float = 1.0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
-
-def where(condition: Tensor | float, x: Tensor | float, y: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def uniform(
+    shape: int | Sequence[int],
+    dtype: dtype,
+    seed: int,
+    offset: int,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+    device: Device | str | None = None,
+) -> Tensor: ...
+def var(
+    x: Tensor | float,
+    axis: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    correction: float = 1.0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def where(
+    condition: Tensor | float, x: Tensor | float, y: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
