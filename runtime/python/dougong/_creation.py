@@ -41,8 +41,10 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
         raise TypeError(f"a tensor holds numbers; found elements of {array.dtype}: {str(data)[:60]}")
     if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
         array = array.astype(np.float32) if dtype is None else array
-    result = _numpy.from_array(array, device)
-    return _finish(result if dtype is None else result.to(dtype=dtype), requires_grad)
+    if dtype is None or dtype == _numpy.from_numpy_dtype(array.dtype):
+        return _finish(_numpy.from_array(array, device), requires_grad)
+    converted = _numpy.from_array(array, "cpu:0").to(dtype=dtype)  # the device may have no kernel for it
+    return _finish(converted.to(device=_core.device(device)), requires_grad)
 
 
 def _nested(data: Any) -> Any:
