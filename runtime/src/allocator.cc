@@ -64,6 +64,7 @@ struct Piece : Block {
   Piece *before = nullptr, *after = nullptr;
   Piece *next = nullptr;    // in a bin
   uint64_t requested = 0;   // bytes, while handed out
+  int bin = -1;             // where it goes when it is given back, or -1: it is joined with its neighbours
   bool in_set = false;      // among the pool's free pieces
   std::unique_ptr<std::vector<Ref<Stream>>> users;  // other streams that work on it
 };
@@ -179,7 +180,8 @@ struct Allocator::State {
   [[noreturn]] void raise_exhausted(uint64_t size);
 
   void fill(Block *block, unsigned char byte, uint64_t offset, uint64_t size, Stream &stream);
-  void check_guards(Piece *piece);
+  void check_guard(Piece *piece, const char *side, uint64_t offset);
+  void remove_guards(Piece *piece);
 };
 
 Pool &Allocator::State::pool_of(Stream &stream) {
@@ -506,27 +508,31 @@ void Allocator::State::fill(Block *block, unsigned char byte, uint64_t offset, u
   device.fill(block->handle, offset, &byte, 1, size, stream);
 }
 
-void Allocator::State::check_guards(Piece *piece) {
-  Stream &stream = *piece->stream;
+void Allocator::State::check_guard(Piece *piece, const char *side, uint64_t offset) {
   std::vector<unsigned char> bytes(guard);
-  const uint64_t inner = piece->size - 2 * guard;
-  const struct {
-    const char *side;
-    uint64_t offset;
-  } guards[] = {{"before", piece->offset - guard}, {"behind", piece->offset + inner}};
-  for (const auto &where : guards) {
-    device.copy_to_host(bytes.data(), piece->handle, where.offset, guard, stream);
-    stream.synchronize();
-    const auto bad = std::find_if(bytes.begin(), bytes.end(), [](unsigned char byte) { return byte != guard_byte; });
-    if (bad == bytes.end()) continue;
-    const std::string message = format(
-        "%s: memory was written outside of its block: byte %lld of the guard %s the block of %llu bytes at offset %llu of "
-        "the allocation %p is 0x%02x",
-        device.name().c_str(), static_cast<long long>(bad - bytes.begin()), where.side,
-        static_cast<unsigned long long>(piece->requested), static_cast<unsigned long long>(piece->offset), piece->handle, *bad);
-    std::fprintf(stderr, "dougong: %s\n", message.c_str());
-    device.note_failure(Error(DG_STATUS_INTERNAL, message));
+  device.copy_to_host(bytes.data(), piece->handle, offset, guard, *piece->stream);
+  piece->stream->synchronize();
+  const auto bad = std::find_if(bytes.begin(), bytes.end(), [](unsigned char byte) { return byte != guard_byte; });
+  if (bad == bytes.end()) return;
+  const Error error(DG_STATUS_INTERNAL,
+                    format("%s: memory was written outside of its block: byte %lld of the guard %s the block of %llu bytes at "
+                           "offset %llu of the allocation %p is 0x%02x",
+                           device.name().c_str(), static_cast<long long>(bad - bytes.begin()), side,
+                           static_cast<unsigned long long>(piece->requested),
+                           static_cast<unsigned long long>(piece->offset), piece->handle, *bad));
+  std::fprintf(stderr, "dougong: %s\n", error.what());
+  device.note_failure(error);
+}
+
+// Checks the guards of a block that comes back; the piece is what it was before it got them.
+void Allocator::State::remove_guards(Piece *piece) {
+  try {
+    check_guard(piece, "before", piece->offset - guard);
+    check_guard(piece, "behind", piece->offset + piece->size - 2 * guard);
+  } catch (const Error &error) {
+    device.note_failure(error);
   }
+  piece->offset -= guard;
 }
 
 Allocator::Allocator(Device &device) : state_(new State(device)) {}
@@ -571,6 +577,9 @@ Block *Allocator::allocate_slowly(uint64_t size, Stream &stream) {
   Block *block;
   {
     const Fast fast(s.fast);
+    uint64_t rounded = 0;
+    const int bin = piece->size <= small_limit && s.mode == Mode::normal ? s.size_class(piece->size, &rounded) : -1;
+    piece->bin = rounded == piece->size ? bin : -1;
     block = s.hand_out(piece, size);
     block->offset += guards / 2;
     block->stream = pool.stream.get();
@@ -588,30 +597,27 @@ Block *Allocator::allocate_slowly(uint64_t size, Stream &stream) {
 void Allocator::free(Block *block) {
   State &s = *state_;
   auto *piece = static_cast<Piece *>(block);
-  if (__builtin_expect(!s.device.plugin().usable(), 0)) return;
-  if (__builtin_expect(s.mode == Mode::canary, 0)) {
-    try {
-      s.check_guards(piece);
-    } catch (const Error &error) {
-      s.device.note_failure(error);
-    }
-    piece->offset -= s.guard;
-  }
+  if (__builtin_expect(piece->bin < 0 || piece->users || !s.device.plugin().usable(), 0)) return free_slowly(block);
+  const Fast guard(s.fast);
+  s.stats.allocated -= piece->size;
+  ++s.stats.frees;
+  Piece *&bin = piece->segment->pool->bins[piece->bin];
+  piece->next = bin;
+  bin = piece;
+}
+
+void Allocator::free_slowly(Block *block) {
+  State &s = *state_;
+  auto *piece = static_cast<Piece *>(block);
+  if (!s.device.plugin().usable()) return;
+  if (s.mode == Mode::canary) s.remove_guards(piece);
   std::vector<Ref<Stream>> users;
   {
     const Fast guard(s.fast);
     s.stats.allocated -= piece->size;
     ++s.stats.frees;
-    Pool *pool = piece->segment->pool;
-    if (__builtin_expect(!piece->users, 1)) {
-      uint64_t rounded;
-      const int size_class = piece->size <= small_limit && s.mode == Mode::normal ? s.size_class(piece->size, &rounded) : -1;
-      if (size_class < 0 || rounded != piece->size) {
-        s.join(piece);
-      } else {
-        piece->next = pool->bins[size_class];
-        pool->bins[size_class] = piece;
-      }
+    if (!piece->users) {
+      s.join(piece);
       return;
     }
     users = std::move(*piece->users);

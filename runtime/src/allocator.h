@@ -61,6 +61,7 @@ class Allocator {
 
  private:
   Block *allocate_slowly(uint64_t size, Stream &stream);
+  void free_slowly(Block *block);
 
   struct State;
   std::unique_ptr<State> state_;

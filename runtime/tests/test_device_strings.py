@@ -15,11 +15,11 @@ import dougong
 
 @pytest.fixture(scope="module", autouse=True)
 def plugins(named: Callable[..., Path]) -> None:
-    for name in ("str", "str2", "strx", "cpux"):
+    for name in ("str", "str2", "strx", "cpustr"):
         dougong.load_plugin(named(name, "DEVICES=2"))
 
 
-@pytest.mark.parametrize(("text", "name"), [("str", "str:0"), ("str:0", "str:0"), ("str:1", "str:1"), ("str2", "str2:0"), ("cpux:1", "cpux:1"), ("cpu", "cpu:0")])
+@pytest.mark.parametrize(("text", "name"), [("str", "str:0"), ("str:0", "str:0"), ("str:1", "str:1"), ("str2", "str2:0"), ("cpustr:1", "cpustr:1"), ("cpu", "cpu:0")])
 def test_good_strings(text: str, name: str) -> None:
     assert dougong.device(text).name == name
 

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <dougong/dg_device.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +60,8 @@ struct dg_stream {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct dg_device devices[2] = {{0, PTHREAD_MUTEX_INITIALIZER, 0, 0, 0}, {1, PTHREAD_MUTEX_INITIALIZER, 0, 0, 0}};
-static int delay_ms, held;
-static dg_status_t fail_next;
+static int held;
+static atomic_int delay_ms, fail_next;
 static _Thread_local char sentence[200];
 
 /* ---- For the tests ---- */
@@ -97,10 +98,7 @@ static void do_fill(work_t *work) {
 static void run(dg_stream_t *stream, work_t *work) {
   dg_status_t status = DG_STATUS_OK;
   if (delay_ms) usleep((useconds_t)delay_ms * 1000);
-  if (work->kind == COPY || work->kind == FILL) {
-    status = fail_next;
-    fail_next = DG_STATUS_OK;
-  }
+  if (work->kind == COPY || work->kind == FILL) status = atomic_exchange(&fail_next, DG_STATUS_OK);
   if (status == DG_STATUS_OK && work->kind == COPY) memcpy(work->destination, work->source, work->size);
   if (status == DG_STATUS_OK && work->kind == FILL) do_fill(work);
   if (work->kind == CALL) work->callback(work->user_data, stream->failure);
