@@ -1,6 +1,7 @@
 // Op calls from Python: one callable an op, which reads its arguments by the op's definition. Written by hand because a
 // call costs less than a binding library's look-up.
 // SPDX-License-Identifier: Apache-2.0
+#include <Python.h>
 #include <structmember.h>
 
 #include <cstring>
@@ -16,7 +17,8 @@ namespace dougong {
 namespace {
 
 struct PyOp {
-  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
   const OpDef *op;
 };
 

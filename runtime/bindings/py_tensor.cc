@@ -1,5 +1,6 @@
 // The Python type Tensor: its slots, and the methods that are called often. The rest is added by dougong/_tensor.py.
 // SPDX-License-Identifier: Apache-2.0
+#include <Python.h>
 #include <structmember.h>
 
 #include <cmath>
