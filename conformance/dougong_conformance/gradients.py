@@ -11,7 +11,6 @@ crosses a kink. What holds at a kink is stated in `kinks.yaml`.
 from __future__ import annotations
 
 import functools
-import math
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -141,11 +140,16 @@ def _like(x: np.ndarray | None, shape: tuple[int, ...], seed: int) -> np.ndarray
 
 
 def _with_gaps(op: Any, drawn: Arrays, seed: int, positive: bool) -> Arrays:
-    rng = np.random.default_rng(seed)
+    """Each float replaced by a place on one common grid, taken once: no two inputs have near values either."""
+    floats = [x is not None and x.dtype.kind == "f" for x in drawn]
+    counts = [x.size if is_float else 0 for x, is_float in zip(drawn, floats, strict=True)]
+    total = sum(counts)
+    places = np.random.default_rng(seed).permutation((np.arange(total) + 0.5) / max(total, 1))
+    parts = np.split(places, np.cumsum(counts)[:-1])
     names = [i.name for i in op.inputs] + [op.inputs[-1].name] * (len(drawn) - len(op.inputs))
     return [
-        x if x is None or x.dtype.kind != "f" else _spaced(x.shape, _domain(op, name, positive), order, len(drawn), rng)
-        for order, (name, x) in enumerate(zip(names, drawn, strict=True))
+        _on_grid(part, _domain(op, name, positive)).reshape(x.shape) if is_float else x
+        for name, x, is_float, part in zip(names, drawn, floats, parts, strict=True)
     ]
 
 
@@ -159,16 +163,12 @@ def _domain(op: Any, name: str, positive: bool) -> list[tuple[float, float]]:
     return [(0.4, 2.0)] if positive else [(-2.0, -0.4), (0.4, 2.0)]
 
 
-def _spaced(
-    shape: tuple[int, ...], intervals: Sequence[tuple[float, float]], order: int, orders: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Evenly spaced numbers in random order; inputs with another ``order`` get other numbers, halfway between."""
-    count = math.prod(shape)
-    places = (np.arange(count) + (order + 1) / (orders + 1)) / max(count, 1) * len(intervals)
-    which = places.astype(int)
+def _on_grid(places: np.ndarray, intervals: Sequence[tuple[float, float]]) -> np.ndarray:
+    """Places from 0 to 1 as numbers in the intervals, in the order of both. Each is a float32 number."""
+    scaled = places * len(intervals)
+    which = scaled.astype(int)
     low, high = (np.array([interval[side] for interval in intervals]) for side in (0, 1))
-    spaced = low[which] + (places - which) * (high - low)[which]
-    return rng.permutation(spaced.astype(np.float32).astype(np.float64)).reshape(shape)
+    return (low[which] + (scaled - which) * (high - low)[which]).astype(np.float32).astype(np.float64)
 
 
 # -- gradients -----------------------------------------------------------------------------------------------------
