@@ -55,7 +55,8 @@ std::string path_from_python(const py::object &path) {
 }
 
 py::str text(const char *value) {
-  return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(value, Py_ssize_t(std::strlen(value)), "backslashreplace"));
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(value, Py_ssize_t(std::strlen(value)), "backslashreplace"));
 }
 
 py::list capability_names(const Device &device) {
@@ -73,7 +74,8 @@ py::list capability_names(const Device &device) {
 py::object dtype_names(const Device &device) {
   if (!device.properties().dtypes) return py::none();
   py::list names;
-  for (const dg_dtype_t *dtype = device.properties().dtypes; *dtype != DG_DTYPE_NONE; ++dtype) names.append(dtype_name(*dtype));
+  for (const dg_dtype_t *dtype = device.properties().dtypes; *dtype != DG_DTYPE_NONE; ++dtype)
+    names.append(dtype_name(*dtype));
   return names;
 }
 
@@ -157,49 +159,68 @@ void bind_plugins(py::module_ &module) {
     return names;
   });
   module.def(
-      "load_plugin", [](const py::object &path) { return Registry::get().load(path_from_python(path)).name(); }, py::arg("path"),
+      "load_plugin", [](const py::object &path) { return Registry::get().load(path_from_python(path)).name(); },
+      py::arg("path"),
       "Opens a plugin's library and returns its name. The same file again, by whatever path, is not opened twice.");
 }
 
 void bind_device_class(py::module_ &module) {
   py::class_<Device, std::unique_ptr<Device, py::nodelete>>(
-      module, "Device", "One device of a plugin. Get it with dougong.device(\"acme:0\"); wherever one is wanted, its name will do.")
+      module, "Device",
+      "One device of a plugin. Get it with dougong.device(\"acme:0\"); wherever one is wanted, its name will do.")
       .def_property_readonly("name", &Device::name, "\"acme:0\"")
-      .def_property_readonly("type", [](const Device &device) { return device.plugin().name(); }, "\"acme\", the plugin's name")
+      .def_property_readonly(
+          "type", [](const Device &device) { return device.plugin().name(); }, "\"acme\", the plugin's name")
       .def_property_readonly("index", &Device::index)
       .def_property_readonly("properties", &properties, "What the plugin says of the device, as a new dict.")
       .def("synchronize", &Device::synchronize, "Waits for all work, and raises the first failure among it.")
       .def("memory_stats", &memory_stats, "Bytes and counts of the caching allocator, as a new dict.")
       .def("memory_info", &memory_info, "(free, total) bytes of the chip, or None if the plugin does not say.")
-      .def("memory_snapshot", [](const Device &device) { return py::module_::import("json").attr("loads")(device.allocator().snapshot()); },
-           "Every segment that the plugin gave, with its blocks.")
-      .def("empty_cache", [](Device &device) { device.allocator().empty_cache(); }, "Gives memory that no tensor uses back to the plugin.")
+      .def(
+          "memory_snapshot",
+          [](const Device &device) { return py::module_::import("json").attr("loads")(device.allocator().snapshot()); },
+          "Every segment that the plugin gave, with its blocks.")
+      .def(
+          "empty_cache", [](Device &device) { device.allocator().empty_cache(); },
+          "Gives memory that no tensor uses back to the plugin.")
       .def("reset_peak_memory_stats", [](Device &device) { device.allocator().reset_peak(); })
       .def("__repr__", [](const Device &device) { return "dougong.device('" + device.name() + "')"; })
       .def("__str__", &Device::name)
       .def("__hash__", [](const Device &device) { return py::hash(py::str(device.name())); })
-      .def("__eq__", [](const Device &device, const py::object &other) {
-        return py::isinstance<Device>(other) && &other.cast<Device &>() == &device;
-      })
+      .def("__eq__",
+           [](const Device &device, const py::object &other) {
+             return py::isinstance<Device>(other) && &other.cast<Device &>() == &device;
+           })
       .def("__reduce__", [](const Device &device) {
         return py::make_tuple(py::module_::import("dougong._core").attr("device"), py::make_tuple(device.name()));
       });
 }
 
 void bind_device_functions(py::module_ &module) {
-  module.def("device", [](const py::object &name) -> py::object {
-    return py::reinterpret_steal<py::object>(device_to_python(device_from_python(name.ptr())));
-  }, py::arg("name") = py::none(), "The device of a name; of a device itself; of None, the default device.");
-  module.def("device_count", [](const std::string &name) {
-    return Registry::get().plugin(parse_device_name(name).name).device_count();
-  }, py::arg("name"), "How many devices the plugin of that name has.");
-  module.def("device_names", [] { return Registry::get().names(); }, "The names of all plugins that were found. Opens none.");
-  module.def("set_device", [](const py::object &device) { Registry::get().set_current_device(device_from_python(device.ptr())); },
-             py::arg("device"), "Which device a plugin's name without an index means on this thread.");
-  module.def("set_default_device", [](const py::object &device) {
-    default_device.store(device.is_none() ? nullptr : &device_from_python(device.ptr()));
-  }, py::arg("device"), "Where tensors are made when nothing else is said. None means cpu:0.");
-  module.def("synchronize", &synchronize, py::arg("device") = py::none(), "Waits for all work on the device, or on every open one.");
+  module.def(
+      "device",
+      [](const py::object &name) -> py::object {
+        return py::reinterpret_steal<py::object>(device_to_python(device_from_python(name.ptr())));
+      },
+      py::arg("name") = py::none(), "The device of a name; of a device itself; of None, the default device.");
+  module.def(
+      "device_count",
+      [](const std::string &name) { return Registry::get().plugin(parse_device_name(name).name).device_count(); },
+      py::arg("name"), "How many devices the plugin of that name has.");
+  module.def(
+      "device_names", [] { return Registry::get().names(); }, "The names of all plugins that were found. Opens none.");
+  module.def(
+      "set_device",
+      [](const py::object &device) { Registry::get().set_current_device(device_from_python(device.ptr())); },
+      py::arg("device"), "Which device a plugin's name without an index means on this thread.");
+  module.def(
+      "set_default_device",
+      [](const py::object &device) {
+        default_device.store(device.is_none() ? nullptr : &device_from_python(device.ptr()));
+      },
+      py::arg("device"), "Where tensors are made when nothing else is said. None means cpu:0.");
+  module.def("synchronize", &synchronize, py::arg("device") = py::none(),
+             "Waits for all work on the device, or on every open one.");
 }
 
 }  // namespace

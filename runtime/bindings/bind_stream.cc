@@ -37,7 +37,6 @@ class Callback {
   PyObject *function_;  // given up by the one call
 };
 
-
 Ref<Event> record_event(Stream &stream, std::optional<Ref<Event>> event) {
   const Ref<Event> recorded = event ? *event : make_ref<Event>(stream.device(), false);
   recorded->record(stream);
@@ -73,29 +72,39 @@ class StreamContext {
 };
 
 void bind_stream_class(py::module_ &module) {
-  py::class_<Stream, Ref<Stream>>(module, "Stream", "A queue of work on a device. Work on one stream runs in the order of the calls.")
+  py::class_<Stream, Ref<Stream>>(module, "Stream",
+                                  "A queue of work on a device. Work on one stream runs in the order of the calls.")
       .def(py::init([](const py::object &device, int32_t priority) {
              return device_from_python(device.ptr()).create_stream(priority);
            }),
            py::arg("device") = py::none(), py::arg("priority") = 0)
-      .def_property_readonly("device", [](const Stream &stream) {
-        return py::reinterpret_steal<py::object>(device_to_python(stream.device()));
-      })
-      .def_property_readonly("handle", [](const Stream &stream) { return reinterpret_cast<uintptr_t>(stream.handle()); },
-                             "The plugin's own stream, as an address; 0 on a synchronous device.")
+      .def_property_readonly(
+          "device",
+          [](const Stream &stream) { return py::reinterpret_steal<py::object>(device_to_python(stream.device())); })
+      .def_property_readonly(
+          "handle", [](const Stream &stream) { return reinterpret_cast<uintptr_t>(stream.handle()); },
+          "The plugin's own stream, as an address; 0 on a synchronous device.")
       .def("query", &Stream::query, "True when all work queued so far is done. Raises its failure.")
-      .def("synchronize", &Stream::synchronize, "Waits for all work queued so far, and raises the first failure among it.")
-      .def("wait_event", &Stream::wait, py::arg("event"), "Work queued from now on begins after what the event has recorded.")
-      .def("wait_stream", &wait_stream, py::arg("stream"), "Work queued from now on begins after all work queued there so far.")
-      .def("record_event", &record_event, py::arg("event") = py::none(), "Records the event, or a new one, and returns it.")
-      .def("add_callback", [](Stream &stream, const py::function &function) { stream.add_callback(Callback(function)); },
-           py::arg("function"),
-           "Calls function(status) once the stream comes there, on another thread. It may not use a device; what it raises "
-           "goes to sys.unraisablehook.")
-      .def("__eq__", [](const Stream &a, const py::object &b) { return py::isinstance<Stream>(b) && &b.cast<Stream &>() == &a; })
+      .def("synchronize", &Stream::synchronize,
+           "Waits for all work queued so far, and raises the first failure among it.")
+      .def("wait_event", &Stream::wait, py::arg("event"),
+           "Work queued from now on begins after what the event has recorded.")
+      .def("wait_stream", &wait_stream, py::arg("stream"),
+           "Work queued from now on begins after all work queued there so far.")
+      .def("record_event", &record_event, py::arg("event") = py::none(),
+           "Records the event, or a new one, and returns it.")
+      .def(
+          "add_callback", [](Stream &stream, const py::function &function) { stream.add_callback(Callback(function)); },
+          py::arg("function"),
+          "Calls function(status) once the stream comes there, on another thread. It may not use a device; what it "
+          "raises "
+          "goes to sys.unraisablehook.")
+      .def("__eq__",
+           [](const Stream &a, const py::object &b) { return py::isinstance<Stream>(b) && &b.cast<Stream &>() == &a; })
       .def("__hash__", [](const Stream &stream) { return reinterpret_cast<intptr_t>(&stream) >> 4; })
       .def("__repr__", [](const Stream &stream) {
-        return format("<dougong.Stream of %s at %p>", stream.device().name().c_str(), static_cast<void *>(stream.handle()));
+        return format("<dougong.Stream of %s at %p>", stream.device().name().c_str(),
+                      static_cast<void *>(stream.handle()));
       });
 }
 
@@ -105,17 +114,21 @@ void bind_event_class(py::module_ &module) {
              return make_ref<Event>(device_from_python(device.ptr()), enable_timing);
            }),
            py::arg("device") = py::none(), py::arg("enable_timing") = false)
-      .def_property_readonly("device", [](const Event &event) {
-        return py::reinterpret_steal<py::object>(device_to_python(event.device()));
-      })
-      .def("record", [](Event &event, const std::optional<Ref<Stream>> &stream) {
-             event.record(stream_or_current(stream, event.device()));
-           },
-           py::arg("stream") = py::none(), "Captures all work queued so far on the stream, by default the current one.")
-      .def("wait", [](Event &event, const std::optional<Ref<Stream>> &stream) {
-             stream_or_current(stream, event.device()).wait(event);
-           },
-           py::arg("stream") = py::none(), "Lets the stream, by default the current one, wait for what was recorded.")
+      .def_property_readonly(
+          "device",
+          [](const Event &event) { return py::reinterpret_steal<py::object>(device_to_python(event.device())); })
+      .def(
+          "record",
+          [](Event &event, const std::optional<Ref<Stream>> &stream) {
+            event.record(stream_or_current(stream, event.device()));
+          },
+          py::arg("stream") = py::none(), "Captures all work queued so far on the stream, by default the current one.")
+      .def(
+          "wait",
+          [](Event &event, const std::optional<Ref<Stream>> &stream) {
+            stream_or_current(stream, event.device()).wait(event);
+          },
+          py::arg("stream") = py::none(), "Lets the stream, by default the current one, wait for what was recorded.")
       .def("query", &Event::query, "True when the recorded work is done, also when nothing was ever recorded.")
       .def("synchronize", &Event::synchronize, "Waits for the recorded work.")
       .def("elapsed_time", &Event::elapsed_to, py::arg("end"), "Milliseconds from this event to `end`.");
@@ -126,15 +139,21 @@ void bind_event_class(py::module_ &module) {
 void bind_stream(py::module_ &module) {
   bind_stream_class(module);
   bind_event_class(module);
-  py::class_<StreamContext>(module, "stream", "Within it, work of this thread goes to the stream. None changes nothing.")
+  py::class_<StreamContext>(module, "stream",
+                            "Within it, work of this thread goes to the stream. None changes nothing.")
       .def(py::init<std::optional<Ref<Stream>>>(), py::arg("stream"))
       .def("__enter__", &StreamContext::enter)
       .def("__exit__", &StreamContext::exit);
-  module.def("_record_stream", [](const Tensor &tensor, Stream &stream) {
-    if (tensor->storage->block) tensor.device().allocator().record_stream(tensor->storage->block, stream);
-  }, "Work on this stream uses the tensor's memory too: it is not reused before that work is done.");
-  module.def("current_stream", [](const py::object &device) { return Ref<Stream>(&device_from_python(device.ptr()).current_stream()); },
-             py::arg("device") = py::none(), "The stream that this thread works on.");
+  module.def(
+      "_record_stream",
+      [](const Tensor &tensor, Stream &stream) {
+        if (tensor->storage->block) tensor.device().allocator().record_stream(tensor->storage->block, stream);
+      },
+      "Work on this stream uses the tensor's memory too: it is not reused before that work is done.");
+  module.def(
+      "current_stream",
+      [](const py::object &device) { return Ref<Stream>(&device_from_python(device.ptr()).current_stream()); },
+      py::arg("device") = py::none(), "The stream that this thread works on.");
 }
 
 }  // namespace dougong

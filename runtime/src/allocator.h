@@ -26,7 +26,7 @@ class Stream;
 struct Block {
   void *handle = nullptr;
   uint64_t offset = 0;
-  uint64_t size = 0;       // as cut: at least what was asked for
+  uint64_t size = 0;         // as cut: at least what was asked for
   Stream *stream = nullptr;  // where it was allocated; kept alive by the allocator
 };
 

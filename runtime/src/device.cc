@@ -58,7 +58,8 @@ void Device::open() {
   allocator_ = std::make_unique<Allocator>(*this);
   default_stream_ = make_ref<Stream>(*this, 0);
   if (!synchronous() && !default_stream_->handle())
-    checked.refuse("stream_create: out_stream", "a stream", "a null pointer with DG_STATUS_OK", "return the stream, or an error");
+    checked.refuse("stream_create: out_stream", "a stream", "a null pointer with DG_STATUS_OK",
+                   "return the stream, or an error");
 }
 
 void Device::read_properties() {
@@ -94,7 +95,8 @@ Stream &Device::current_stream() {
 
 void Device::set_current_stream(Stream &stream) {
   if (&stream.device() != this)
-    fail(DG_STATUS_INVALID_ARGUMENT, "a stream of %s cannot be the current one of %s", stream.device().name().c_str(), name_.c_str());
+    fail(DG_STATUS_INVALID_ARGUMENT, "a stream of %s cannot be the current one of %s", stream.device().name().c_str(),
+         name_.c_str());
   streams_in_use_.store(true, std::memory_order_relaxed);
   current_streams[this] = Ref<Stream>(&stream);
 }
@@ -105,14 +107,16 @@ void Device::copy_from_host(void *handle, uint64_t offset, const void *source, u
   check_usable();
   if (size == 0) return;
   const Submission submission(stream);
-  plugin_.check(api().copy_host_to_device(handle_, handle, offset, source, size, stream.handle()), "copy_host_to_device");
+  plugin_.check(api().copy_host_to_device(handle_, handle, offset, source, size, stream.handle()),
+                "copy_host_to_device");
 }
 
 void Device::copy_to_host(void *destination, const void *handle, uint64_t offset, uint64_t size, Stream &stream) {
   check_usable();
   if (size == 0) return;
   const Submission submission(stream);
-  plugin_.check(api().copy_device_to_host(handle_, destination, handle, offset, size, stream.handle()), "copy_device_to_host");
+  plugin_.check(api().copy_device_to_host(handle_, destination, handle, offset, size, stream.handle()),
+                "copy_device_to_host");
 }
 
 void Device::copy(void *destination, uint64_t destination_offset, const void *source, uint64_t source_offset,
@@ -133,12 +137,14 @@ void Device::copy(void *destination, uint64_t destination_offset, const void *so
   }
 }
 
-void Device::fill(void *handle, uint64_t offset, const void *pattern, size_t pattern_size, uint64_t count, Stream &stream) {
+void Device::fill(void *handle, uint64_t offset, const void *pattern, size_t pattern_size, uint64_t count,
+                  Stream &stream) {
   check_usable();
   if (count == 0) return;
   if (api().memory_fill) {
     const Submission submission(stream);
-    return plugin_.check(api().memory_fill(handle_, handle, offset, pattern, pattern_size, count, stream.handle()), "memory_fill");
+    return plugin_.check(api().memory_fill(handle_, handle, offset, pattern, pattern_size, count, stream.handle()),
+                         "memory_fill");
   }
   const uint64_t size = pattern_size * count;
   std::vector<char> staging(std::min(size, staging_size));
@@ -166,8 +172,8 @@ bool copy_peer(const Place &to, const Place &from, uint64_t size) {
   dg_status_t status;
   {
     const Submission submission(to.stream);
-    status = api.copy_peer(to.device.handle(), to.handle, to.offset, from.device.handle(), from.handle, from.offset, size,
-                           to.stream.handle());
+    status = api.copy_peer(to.device.handle(), to.handle, to.offset, from.device.handle(), from.handle, from.offset,
+                           size, to.stream.handle());
   }
   if (not_offered(status)) return false;
   to.device.plugin().check(status, "copy_peer");
@@ -191,8 +197,10 @@ void Device::copy_between(Device &destination_device, void *destination, uint64_
   destination_device.check_usable();
   source_device.check_usable();
   if (size == 0) return;
-  const Place to{destination_device, static_cast<char *>(destination), destination_offset, destination_device.current_stream()};
-  const Place from{source_device, static_cast<char *>(const_cast<void *>(source)), source_offset, source_device.current_stream()};
+  const Place to{destination_device, static_cast<char *>(destination), destination_offset,
+                 destination_device.current_stream()};
+  const Place from{source_device, static_cast<char *>(const_cast<void *>(source)), source_offset,
+                   source_device.current_stream()};
   if (&destination_device == &source_device)
     return destination_device.copy(destination, destination_offset, source, source_offset, size, to.stream);
   if (copy_peer(to, from, size)) return;

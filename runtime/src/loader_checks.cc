@@ -41,8 +41,7 @@ size_t sequence_length(const unsigned char *s) {
 }
 
 void check_text(const Checked &checked, const char *field, const char *text) {
-  if (text && !is_utf8(text))
-    checked.refuse(field, "UTF-8 text", quoted(text), "encode it in UTF-8, or leave it null");
+  if (text && !is_utf8(text)) checked.refuse(field, "UTF-8 text", quoted(text), "encode it in UTF-8, or leave it null");
 }
 
 void check_dtypes(const Checked &checked, const std::string &field, const dg_dtype_t *list) {
@@ -77,7 +76,11 @@ struct Slot {
 
 void check_group(const Checked &checked, const std::vector<Slot> &slots) {
   std::string present, missing;
-  for (const Slot &slot : slots) (slot.present ? present : missing) += std::string(slot.present ? present.empty() ? "" : ", " : missing.empty() ? "" : ", ") + slot.name;
+  for (const Slot &slot : slots)
+    (slot.present ? present : missing) += std::string(slot.present      ? present.empty() ? "" : ", "
+                                                      : missing.empty() ? ""
+                                                                        : ", ") +
+                                          slot.name;
   if (!present.empty() && !missing.empty())
     checked.refuse("dg_device_api_t", "all slots of this group or none", "present: " + present + "; null: " + missing,
                    "implement the rest of the group, or leave all of it null");
@@ -130,13 +133,16 @@ void check_size(const Checked &checked, const char *field, size_t size, size_t r
 }
 
 // The system's loader takes the process down when a file is shorter than its headers say.
-static void check_length(const Checked &checked, std::FILE *file, const ElfW(Ehdr) &header, uint64_t length) {
+static void check_length(const Checked &checked, std::FILE *file, const ElfW(Ehdr) & header, uint64_t length) {
   for (int i = 0; i < header.e_phnum; ++i) {
     ElfW(Phdr) part{};
-    const bool read = header.e_phoff < length && std::fseek(file, long(header.e_phoff) + i * header.e_phentsize, SEEK_SET) == 0 &&
+    const bool read = header.e_phoff < length &&
+                      std::fseek(file, long(header.e_phoff) + i * header.e_phentsize, SEEK_SET) == 0 &&
                       std::fread(&part, sizeof part, 1, file) == 1;
-    if (read && (part.p_type != PT_LOAD || (part.p_offset <= length && part.p_filesz <= length - part.p_offset))) continue;
-    checked.refuse("file", "a whole shared library", format("a file that is cut off after %llu bytes", static_cast<unsigned long long>(length)),
+    if (read && (part.p_type != PT_LOAD || (part.p_offset <= length && part.p_filesz <= length - part.p_offset)))
+      continue;
+    checked.refuse("file", "a whole shared library",
+                   format("a file that is cut off after %llu bytes", static_cast<unsigned long long>(length)),
                    "build or copy it again");
   }
 }
@@ -168,7 +174,8 @@ dg_plugin_t check_plugin_table(const Checked &checked, const dg_plugin_t *table,
   const dg_plugin_t plugin = copy_table(checked, "dg_plugin_t", table, END_OF(dg_plugin_t, device));
   if (plugin.abi_version >> 16 != DG_ABI_MAJOR)
     checked.refuse("dg_plugin_t.abi_version", format("major %d, DG_ABI_VERSION as built", DG_ABI_MAJOR),
-                   format("0x%08x, major %u", plugin.abi_version, plugin.abi_version >> 16), "set it to DG_ABI_VERSION");
+                   format("0x%08x, major %u", plugin.abi_version, plugin.abi_version >> 16),
+                   "set it to DG_ABI_VERSION");
   check_name(checked, plugin.name, expected_name);
   if (!plugin.version || !*plugin.version)
     checked.refuse("dg_plugin_t.version", "the plugin's version, like \"1.2.0\"",
@@ -181,7 +188,8 @@ dg_plugin_t check_plugin_table(const Checked &checked, const dg_plugin_t *table,
 }
 
 dg_device_api_t check_device_api(const Checked &checked, const dg_device_api_t *table) {
-  const dg_device_api_t api = copy_table(checked, "dg_device_api_t", table, END_OF(dg_device_api_t, copy_device_to_host));
+  const dg_device_api_t api =
+      copy_table(checked, "dg_device_api_t", table, END_OF(dg_device_api_t, copy_device_to_host));
 #define REQUIRE(slot) check_required(checked, "dg_device_api_t." #slot, api.slot)
   REQUIRE(device_create);
   REQUIRE(device_destroy);
@@ -197,8 +205,8 @@ dg_device_api_t check_device_api(const Checked &checked, const dg_device_api_t *
                         SLOT(event_synchronize)});
 #undef SLOT
   if (api.event_create && !api.stream_create)
-    checked.refuse("dg_device_api_t.event_create", "event slots with stream slots only", "event slots without stream slots",
-                   "implement streams, or leave the events null");
+    checked.refuse("dg_device_api_t.event_create", "event slots with stream slots only",
+                   "event slots without stream slots", "implement streams, or leave the events null");
   return api;
 }
 
@@ -222,7 +230,8 @@ void check_properties(const Checked &checked, const dg_device_properties_t &p) {
   check_dtypes(checked, "dg_device_properties_t.dtypes", p.dtypes);
 }
 
-std::vector<const dg_kernel_t *> check_kernels(const Checked &checked, const dg_kernel_t *const *kernels, size_t count) {
+std::vector<const dg_kernel_t *> check_kernels(const Checked &checked, const dg_kernel_t *const *kernels,
+                                               size_t count) {
   if (count > max_kernel_count)
     checked.refuse("device_get_kernels: out_count", format("at most %zu", max_kernel_count), format("%zu", count),
                    "return the number of pointers in the list");

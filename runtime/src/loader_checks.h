@@ -1,6 +1,5 @@
-// What the loader demands of a plugin before it trusts it. Each refusal is an Error of status INCOMPATIBLE that names the
-// plugin's file, the field, what was wanted, what was found, and what to do.
-// SPDX-License-Identifier: Apache-2.0
+// What the loader demands of a plugin before it trusts it. Each refusal is an Error of status INCOMPATIBLE that names
+// the plugin's file, the field, what was wanted, what was found, and what to do. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <dougong/dg_device.h>

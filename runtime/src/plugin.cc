@@ -60,10 +60,13 @@ dg_plugin_entry_v1_t find_entry(const Checked &checked, void *library) {
   if (void *entry = dlsym(library, "dg_plugin_entry_v1")) return reinterpret_cast<dg_plugin_entry_v1_t>(entry);
   std::string others;
   for (int major = 2; major <= 9; ++major)
-    if (dlsym(library, format("dg_plugin_entry_v%d", major).c_str())) others += (others.empty() ? "" : ", ") + std::to_string(major);
+    if (dlsym(library, format("dg_plugin_entry_v%d", major).c_str()))
+      others += (others.empty() ? "" : ", ") + std::to_string(major);
   if (!others.empty())
-    checked.refuse("entry symbol", format("dg_plugin_entry_v%d: this host speaks major %d of the device API", DG_ABI_MAJOR, DG_ABI_MAJOR),
-                   "a plugin for major " + others, "install a dougong of that major, or a plugin built for this one");
+    checked.refuse(
+        "entry symbol",
+        format("dg_plugin_entry_v%d: this host speaks major %d of the device API", DG_ABI_MAJOR, DG_ABI_MAJOR),
+        "a plugin for major " + others, "install a dougong of that major, or a plugin built for this one");
   checked.refuse("entry symbol", "dg_plugin_entry_v1", "no symbol of that name",
                  "export it: DG_EXPORT const dg_plugin_t *dg_plugin_entry_v1(void), with C linkage");
 }
@@ -109,7 +112,8 @@ void Plugin::initialize() {
   try {
     status = table_.initialize(&host, &context_);
   } catch (...) {
-    fail(DG_STATUS_INTERNAL, "plugin %s: initialize let a C++ exception out. To do: catch it and return a status", path_.c_str());
+    fail(DG_STATUS_INTERNAL, "plugin %s: initialize let a C++ exception out. To do: catch it and return a status",
+         path_.c_str());
   }
   if (status != DG_STATUS_OK) {
     context_ = nullptr;
@@ -157,8 +161,8 @@ void Plugin::raise(dg_status_t status, const char *slot) const {
   const bool opening = std::strcmp(slot, "initialize") == 0 || std::strcmp(slot, "device_count") == 0;
   const std::string subject = opening ? "plugin " + path_ : name_;
   if (!status_is_known(status))
-    fail(DG_STATUS_INTERNAL, "%s: %s returned the status %d, which is none of the device API: %s", subject.c_str(), slot,
-         status, sentence.c_str());
+    fail(DG_STATUS_INTERNAL, "%s: %s returned the status %d, which is none of the device API: %s", subject.c_str(),
+         slot, status, sentence.c_str());
   fail(status, "%s: %s failed with %s: %s", subject.c_str(), slot, status_name(status).c_str(), sentence.c_str());
 }
 

@@ -84,7 +84,7 @@ class Plugin {
   void *context_ = nullptr;
   std::mutex mutex_;
   std::unique_ptr<std::atomic<Device *>[]> opened_;  // never closed: live objects may outlast the interpreter
-  std::vector<std::unique_ptr<Error>> failures_;      // of opening, by index
+  std::vector<std::unique_ptr<Error>> failures_;     // of opening, by index
 };
 
 }  // namespace dougong

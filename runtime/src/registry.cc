@@ -33,7 +33,8 @@ std::optional<Identity> identify(const std::string &path) {
 constexpr const char *host_plugin = "cpu";
 
 [[noreturn]] void bad_name(const std::string &text, const std::string &reason) {
-  fail(DG_STATUS_INVALID_ARGUMENT, "%s is no device string: %s. Wanted a plugin's name, or name and index, like acme or acme:0",
+  fail(DG_STATUS_INVALID_ARGUMENT,
+       "%s is no device string: %s. Wanted a plugin's name, or name and index, like acme or acme:0",
        quoted(text.c_str()).c_str(), reason.c_str());
 }
 
@@ -60,8 +61,9 @@ DeviceName parse_device_name(const std::string &text) {
   const size_t colon = text.find(':');
   DeviceName result{text.substr(0, colon), -1};
   if (!is_plugin_name(result.name))
-    bad_name(text, result.name.empty() ? "the name is missing"
-                                       : "a name is a lower-case letter, then lower-case letters, digits and underscores");
+    bad_name(text, result.name.empty()
+                       ? "the name is missing"
+                       : "a name is a lower-case letter, then lower-case letters, digits and underscores");
   if (colon != std::string::npos) result.index = parse_index(text, text.substr(colon + 1));
   return result;
 }
@@ -124,7 +126,8 @@ Registry::Entry &Registry::known(const std::string &name) {
   if (Entry *entry = find(name)) return *entry;
   std::string list;
   for (const std::string &other : names()) list += (list.empty() ? "" : ", ") + other;
-  fail(DG_STATUS_INVALID_ARGUMENT, "there is no device %s: known here: %s. Install its plugin, set DOUGONG_PLUGIN_PATH or call "
+  fail(DG_STATUS_INVALID_ARGUMENT,
+       "there is no device %s: known here: %s. Install its plugin, set DOUGONG_PLUGIN_PATH or call "
        "dougong.load_plugin(path); `dougong doctor` shows what was found and why not",
        quoted(name.c_str()).c_str(), list.empty() ? "none" : list.c_str());
 }
@@ -181,10 +184,10 @@ Plugin &Registry::load_locked(const std::string &path, const std::string &expect
   bool accepted = false;
   try {
     Plugin *plugin = Plugin::load(path, expected_name, [&](const Plugin &candidate) {
-      if (expected_name.empty()) check_free(candidate.name(), candidate.path());
-      name = candidate.name();
-      accepted = true;
-    }).release();
+                       if (expected_name.empty()) check_free(candidate.name(), candidate.path());
+                       name = candidate.name();
+                       accepted = true;
+                     }).release();
     declare(name, "load_plugin", [file = plugin->path()] { return file; });
     std::lock_guard<std::mutex> guard(state_->mutex);
     state_->entries[name]->plugin = state_->plugins[*identify(path)] = plugin;

@@ -16,7 +16,8 @@ struct DeviceName {
   int32_t index = -1;
 };
 
-// Throws INVALID_ARGUMENT for anything that is not exactly <name> or <name>:<index>, index without sign and leading zeros.
+// Throws INVALID_ARGUMENT for anything that is not exactly <name> or <name>:<index>, index without sign and leading
+// zeros.
 DeviceName parse_device_name(const std::string &text);
 
 class Registry {

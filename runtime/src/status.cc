@@ -6,9 +6,9 @@
 
 namespace dougong {
 
-static const char *const status_names[] = {"OK",           "NOT_READY",   "INVALID_ARGUMENT", "OUT_OF_MEMORY",
-                                           "UNSUPPORTED",  "UNIMPLEMENTED", "OUT_OF_RANGE",   "DEVICE_LOST",
-                                           "TIMED_OUT",    "ABORTED",     "INCOMPATIBLE",     "INTERNAL"};
+static const char *const status_names[] = {"OK",          "NOT_READY",     "INVALID_ARGUMENT", "OUT_OF_MEMORY",
+                                           "UNSUPPORTED", "UNIMPLEMENTED", "OUT_OF_RANGE",     "DEVICE_LOST",
+                                           "TIMED_OUT",   "ABORTED",       "INCOMPATIBLE",     "INTERNAL"};
 constexpr int status_count = sizeof status_names / sizeof status_names[0];
 
 static std::string format_list(const char *format, va_list arguments) {

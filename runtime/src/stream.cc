@@ -81,7 +81,8 @@ void Stream::wait(Event &event) {
     const Submission submission(*this);
     const dg_status_t status = api.stream_wait_event(device_.handle(), handle_, event.handle());
     if (status == DG_STATUS_OK) return;
-    if (status != DG_STATUS_UNSUPPORTED && status != DG_STATUS_UNIMPLEMENTED) device_.plugin().raise(status, "stream_wait_event");
+    if (status != DG_STATUS_UNSUPPORTED && status != DG_STATUS_UNIMPLEMENTED)
+      device_.plugin().raise(status, "stream_wait_event");
   }
   event.synchronize();
 }
@@ -92,7 +93,8 @@ void Stream::add_callback(Function function) {
   const dg_device_api_t &api = device_.api();
   if (handle_ && api.stream_add_callback) {
     const Submission submission(*this);
-    device_.plugin().check(api.stream_add_callback(device_.handle(), handle_, run_callback, owned.get()), "stream_add_callback");
+    device_.plugin().check(api.stream_add_callback(device_.handle(), handle_, run_callback, owned.get()),
+                           "stream_add_callback");
     owned.release();
     return;
   }
@@ -169,7 +171,8 @@ double Event::elapsed_to(Event &end) {
   if (!handle_ || !device_.api().event_elapsed)
     fail(DG_STATUS_UNSUPPORTED, "%s does not measure time: its plugin has no event_elapsed", device_.name().c_str());
   double milliseconds = 0;
-  device_.plugin().check(device_.api().event_elapsed(device_.handle(), handle_, end.handle_, &milliseconds), "event_elapsed");
+  device_.plugin().check(device_.api().event_elapsed(device_.handle(), handle_, end.handle_, &milliseconds),
+                         "event_elapsed");
   return milliseconds;
 }
 

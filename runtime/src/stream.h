@@ -72,7 +72,7 @@ class Event : public RefCounted {
   Device &device_;
   const bool timing_;
   dg_event_t *handle_ = nullptr;
-  Ref<Stream> stream_;  // that recorded it last, where the plugin has no events
+  Ref<Stream> stream_;                            // that recorded it last, where the plugin has no events
   std::chrono::steady_clock::time_point time_{};  // of the record, on a synchronous device
 };
 

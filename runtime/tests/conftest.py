@@ -10,9 +10,8 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 import dougong
+import pytest
 
 SOURCES = Path(__file__).parent / "plugins"
 FLAGS = ["-std=gnu11", "-O0", "-shared", "-fPIC", "-pthread"]
@@ -29,7 +28,15 @@ def compile_plugin(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     def compile_once(source: str, switches: tuple[str, ...], file: str) -> Path:
         output = tmp_path_factory.mktemp("plugin") / file
         defines = [f"-D{switch}" for switch in switches]
-        command = ["cc", *FLAGS, *defines, f"-I{dougong.get_include()}", str(SOURCES / f"{source}.c"), "-o", str(output)]
+        command = [
+            "cc",
+            *FLAGS,
+            *defines,
+            f"-I{dougong.get_include()}",
+            str(SOURCES / f"{source}.c"),
+            "-o",
+            str(output),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return output
@@ -52,7 +59,9 @@ def named(compile_plugin: Compile) -> Callable[..., Path]:
 def run_python() -> RunPython:
     """Runs code in a new interpreter; fails when that one does, unless check=False."""
 
-    def run(code: str, *arguments: object, check: bool = True, timeout: float = 30, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        code: str, *arguments: object, check: bool = True, timeout: float = 30, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         variables = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
         variables.pop("DOUGONG_PLUGIN_PATH", None)
         variables.update(environment)

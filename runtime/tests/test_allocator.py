@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import random
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
 import dougong
+import pytest
 from dougong import _core
 
 Named = Callable[..., Path]
@@ -54,7 +54,7 @@ def test_every_block_is_aligned_and_apart_from_the_others(device: dougong.Device
     blocks = [block(size, device) for size in [*range(1, 4098, 7), 65536, 65537, MIB, MIB + 1, 3 * MIB]]
     spans = sorted((address(b), address(b) + b.numel()) for b in blocks)
     assert all(start % device.properties["alignment"] == 0 for start, _ in spans)
-    assert all(end <= start for (_, end), (start, _) in zip(spans, spans[1:], strict=False))
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
 
 
 @pytest.mark.parametrize("size", [1, 64, 1000, 5000, 100_000, MIB, MIB + 1, 9 * MIB, 30 * MIB])
@@ -148,7 +148,9 @@ def test_empty_cache_keeps_what_is_in_use(device: dougong.Device, library: ctype
     assert library.queue_live(0) == 1 and keep.numpy().tolist() == [1, 2, 3]
 
 
-def test_a_block_goes_to_another_stream_only_when_its_work_is_done(device: dougong.Device, library: ctypes.CDLL) -> None:
+def test_a_block_goes_to_another_stream_only_when_its_work_is_done(
+    device: dougong.Device, library: ctypes.CDLL
+) -> None:
     a, b = dougong.Stream(device), dougong.Stream(device)
     with dougong.stream(a):
         first = block(3 * MIB, device)
@@ -258,7 +260,8 @@ def test_canary_names_a_block_that_was_written_outside(run_python, named: Named,
         x = dougong.tensor([1.0, 2.0], device="guarded:0")
         assert (x + x).numpy().tolist() == [2.0, 4.0]
         t = dougong.empty(100, dtype=dougong.uint8, device="guarded:0")
-        size = next(b["size"] for s in dougong.device("guarded:0").memory_snapshot() for b in s["blocks"] if b["requested"] == 100)
+        blocks = [b for segment in dougong.device("guarded:0").memory_snapshot() for b in segment["blocks"]]
+        size = next(b["size"] for b in blocks if b["requested"] == 100)
         at = int(sys.argv[2])
         ctypes.memset(dougong._core._data_ptr(t) + (at if at < 0 else size - 512), 0, 1)
         del t

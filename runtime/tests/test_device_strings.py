@@ -8,9 +8,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 import dougong
+import pytest
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -19,7 +18,17 @@ def plugins(named: Callable[..., Path]) -> None:
         dougong.load_plugin(named(name, "DEVICES=2"))
 
 
-@pytest.mark.parametrize(("text", "name"), [("str", "str:0"), ("str:0", "str:0"), ("str:1", "str:1"), ("str2", "str2:0"), ("cpustr:1", "cpustr:1"), ("cpu", "cpu:0")])
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("str", "str:0"),
+        ("str:0", "str:0"),
+        ("str:1", "str:1"),
+        ("str2", "str2:0"),
+        ("cpustr:1", "cpustr:1"),
+        ("cpu", "cpu:0"),
+    ],
+)
 def test_good_strings(text: str, name: str) -> None:
     assert dougong.device(text).name == name
 
@@ -53,7 +62,9 @@ def test_bad_strings_say_what_is_wrong(text: str, reason: str) -> None:
 
 
 def test_an_index_out_of_range_says_what_there_is() -> None:
-    with pytest.raises(dougong.InvalidArgumentError, match=r"there is no device str:999: str has 2 devices, str:0 to str:1"):
+    with pytest.raises(
+        dougong.InvalidArgumentError, match=r"there is no device str:999: str has 2 devices, str:0 to str:1"
+    ):
         dougong.device("str:999")
 
 

@@ -84,7 +84,9 @@ def test_import_looks_for_nothing_and_imports_no_package(site: Site, run_python)
         ("number", "TypeError: wanted the path of the library (str or Path), found int"),
     ],
 )
-def test_a_broken_entry_point_raises_its_first_error_when_its_device_is_used(site: Site, run_python, name: str, original: str) -> None:
+def test_a_broken_entry_point_raises_its_first_error_when_its_device_is_used(
+    site: Site, run_python, name: str, original: str
+) -> None:
     code = """
         import sys
         sys.path.insert(0, sys.argv[1])
@@ -106,12 +108,16 @@ def test_a_broken_entry_point_raises_its_first_error_when_its_device_is_used(sit
 
 def test_importing_the_package_first_works_too(site: Site, run_python) -> None:
     site.add("early", "early", "pkg_early:path", "import dougong\npath = dougong.get_include()\n")
-    run_python("import sys; sys.path.insert(0, sys.argv[1]); import pkg_early, dougong; dougong.device('good:0')", site.folder)
+    run_python(
+        "import sys; sys.path.insert(0, sys.argv[1]); import pkg_early, dougong; dougong.device('good:0')", site.folder
+    )
 
 
 def test_the_path_variable_takes_folders_and_files(named: Named, tmp_path: Path, run_python) -> None:
     (tmp_path / "empty").mkdir()
-    value = os.pathsep.join([str(named("one").parent), str(tmp_path / "empty"), str(named("two")), str(tmp_path / "gone"), ""])
+    value = os.pathsep.join(
+        [str(named("one").parent), str(tmp_path / "empty"), str(named("two")), str(tmp_path / "gone"), ""]
+    )
     code = """
         import dougong
         assert {"one", "two", "cpu"} <= set(dougong.device_names())
@@ -145,7 +151,9 @@ def test_a_privileged_process_ignores_the_path_variable(named: Named, run_python
     run_python(code, DOUGONG_PLUGIN_PATH=str(named("acme").parent))
 
 
-def test_the_path_variable_comes_before_entry_points_and_find_says_where(site: Site, named: Named, tmp_path: Path, run_python) -> None:
+def test_the_path_variable_comes_before_entry_points_and_find_says_where(
+    site: Site, named: Named, tmp_path: Path, run_python
+) -> None:
     shutil.copy(named("good"), tmp_path / "libdg_good.so")
     code = """
         import sys
@@ -179,11 +187,22 @@ def test_loading_another_file_of_a_known_name_is_an_error(named: Named, tmp_path
 def test_doctor_shows_everything_and_survives_everything(site: Site, named: Named, tmp_path: Path, run_python) -> None:
     folder = tmp_path / "plugins"
     folder.mkdir()
-    for name, switches in {"fine": [], "aborts": ["ABORT"], "hangs": ["HANG"], "fails": ["FAIL_INITIALIZE"], "zero": ["PLUGIN_SIZE=0"]}.items():
+    for name, switches in {
+        "fine": [],
+        "aborts": ["ABORT"],
+        "hangs": ["HANG"],
+        "fails": ["FAIL_INITIALIZE"],
+        "zero": ["PLUGIN_SIZE=0"],
+    }.items():
         shutil.copy(named(name, *switches), folder)
     shutil.copy(named("good"), folder)
     (folder / "libdg_Odd.so").write_bytes(b"")
-    done = run_python(DOCTOR, PYTHONPATH=f"{site.folder}:{os.environ.get('PYTHONPATH', '')}", DOUGONG_PLUGIN_PATH=str(folder), check=False)
+    done = run_python(
+        DOCTOR,
+        PYTHONPATH=f"{site.folder}:{os.environ.get('PYTHONPATH', '')}",
+        DOUGONG_PLUGIN_PATH=str(folder),
+        check=False,
+    )
     report = json_of(done)
     rows = {(row["name"], row["source"]): row for row in report["rows"]}
     status = {key: row["status"] for key, row in rows.items()}
@@ -208,13 +227,18 @@ def test_doctor_calls_the_same_file_by_two_ways_harmless(site: Site, named: Name
     for package in site.folder.glob("*.dist-info"):
         if "good" not in package.name:
             shutil.rmtree(package)
-    environment = {"PYTHONPATH": f"{site.folder}:{os.environ.get('PYTHONPATH', '')}", "DOUGONG_PLUGIN_PATH": str(named("good").parent)}
+    environment = {
+        "PYTHONPATH": f"{site.folder}:{os.environ.get('PYTHONPATH', '')}",
+        "DOUGONG_PLUGIN_PATH": str(named("good").parent),
+    }
     report = json_of(run_python(DOCTOR, **environment))
     assert [row["status"] for row in report["rows"] if row["name"] == "good"] == ["works", "same file"]
 
 
 def test_doctor_for_people_and_devices(named: Named, run_python) -> None:
-    variables = {"DOUGONG_PLUGIN_PATH": f"{named('acme', 'DEVICES=2').parent}:{named('fails', 'FAIL_INITIALIZE').parent}"}
+    variables = {
+        "DOUGONG_PLUGIN_PATH": f"{named('acme', 'DEVICES=2').parent}:{named('fails', 'FAIL_INITIALIZE').parent}"
+    }
     screen = run_python("from dougong._cli import main; main(['doctor'])", check=False, **variables)
     assert screen.returncode == 1
     assert re.search(r"acme\W+works\W+1\.0\W+acme:0, acme:1", screen.stdout)
@@ -235,7 +259,9 @@ def test_help_is_fast_and_does_not_load_the_judge(run_python) -> None:
 
 
 def test_ops_lists_what_a_plugin_may_implement(run_python) -> None:
-    ops = {op["name"]: op for op in json.loads(run_python("from dougong._cli import main; main(['ops', '--json'])").stdout)}
+    ops = {
+        op["name"]: op for op in json.loads(run_python("from dougong._cli import main; main(['ops', '--json'])").stdout)
+    }
     assert ops["relu"]["gradient"] is True and ops["eq"]["gradient"] is False
     assert "float32" in ops["matmul"]["dtypes"]["T"] and len(ops) >= 40
 
@@ -245,5 +271,7 @@ def test_paths_for_builds_are_printed() -> None:
     import sys
 
     for option, file in (("--include-dir", "dougong/dg_device.h"), ("--cmake-dir", "dougongConfig.cmake")):
-        folder = subprocess.run([sys.executable, "-m", "dougong", option], capture_output=True, text=True, check=True).stdout.strip()
+        folder = subprocess.run(
+            [sys.executable, "-m", "dougong", option], capture_output=True, text=True, check=True
+        ).stdout.strip()
         assert (Path(folder) / file).is_file()

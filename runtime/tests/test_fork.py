@@ -38,7 +38,9 @@ def variables(named: Named, compile_plugin: Named) -> dict[str, str]:
 
 @pytest.mark.parametrize("device", ["acme:0", "queue:0"])
 def test_a_device_that_the_parent_opened_names_spawn_in_the_child(run_python, variables, device: str) -> None:
-    code = FORK + """
+    code = (
+        FORK
+        + """
     device = sys.argv[1]
     x = dougong.tensor([1.0], device=device)
     def listing():
@@ -53,31 +55,40 @@ def test_a_device_that_the_parent_opened_names_spawn_in_the_child(run_python, va
     assert in_child(listing) == "True"
     assert double(device) == [2.0, 4.0] and x.numpy().tolist() == [1.0]
     """
+    )
     run_python(code, device, timeout=20, **variables)
 
 
 def test_what_was_not_open_works_in_the_child(run_python, variables) -> None:
-    code = FORK + """
+    code = (
+        FORK
+        + """
     assert in_child(lambda: double("queue:0")) == "[2.0, 4.0]"
     dougong.tensor([1.0], device="acme:0")
     assert in_child(lambda: double("queue:0")) == "[2.0, 4.0]"
     assert double("queue:0") == [2.0, 4.0]
     """
+    )
     run_python(code, timeout=20, **variables)
 
 
 def test_host_tensors_are_usable_in_the_child(run_python, variables) -> None:
-    code = FORK + """
+    code = (
+        FORK
+        + """
     x = dougong.tensor([[1.0, 2.0], [3.0, 4.0]])
     x @ x
     double("queue:0")
     assert in_child(lambda: (x @ x).numpy().tolist()) == "[[7.0, 10.0], [15.0, 22.0]]"
     """
+    )
     run_python(code, timeout=20, **variables)
 
 
 def test_a_child_drops_the_parents_tensors_without_touching_the_device(run_python, variables) -> None:
-    code = FORK + """
+    code = (
+        FORK
+        + """
     import gc
     tensors = [dougong.tensor([1.0], device="queue:0") for _ in range(10)]
     stream, event = dougong.Stream("queue:0"), dougong.Event("queue:0")
@@ -87,6 +98,7 @@ def test_a_child_drops_the_parents_tensors_without_touching_the_device(run_pytho
         return "dropped"
     assert in_child(drop) == "dropped"
     """
+    )
     run_python(code, timeout=20, **variables)
 
 
@@ -109,9 +121,13 @@ ENDINGS = {
     "live streams and events": "s = dougong.Stream('queue:0'); e = dougong.Event('queue:0'); e.record(s)",
     "a current stream": "s = dougong.Stream('queue:0'); dougong.stream(s).__enter__()",
     "pending work": "lib.queue_set_delay(100); x = [dougong.tensor([1.0], device='queue:0') for _ in range(5)]",
-    "a pending callback": "lib.queue_set_delay(100); dougong.current_stream('queue:0').add_callback(lambda status: None)",
+    "a pending callback": (
+        "lib.queue_set_delay(100); dougong.current_stream('queue:0').add_callback(lambda status: None)"
+    ),
     "an array over a tensor": "import numpy; y = numpy.from_dlpack(dougong.tensor([1.0]))",
-    "an exit in a thread": "import sys, threading; x = dougong.tensor([1.0], device='queue:0'); threading.Thread(target=sys.exit).start()",
+    "an exit in a thread": (
+        "import sys, threading\nx = dougong.tensor([1.0], device='queue:0')\nthreading.Thread(target=sys.exit).start()"
+    ),
     "an exit": "import sys; x = dougong.tensor([1.0], device='queue:0'); sys.exit(0)",
     "an explicit end": "x = dougong.tensor([1.0], device='queue:0'); dougong._core._shutdown(); del x",
     "a daemon thread": (
@@ -119,12 +135,15 @@ ENDINGS = {
         "def work():\n    while True: dougong.tensor([1.0], device='queue:0')\n"
         "threading.Thread(target=work, daemon=True).start(); import time; time.sleep(0.1)"
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_the_process_ends_silently_with(run_python, variables, ending: str) -> None:
-    code = "import ctypes, dougong\nlib = ctypes.CDLL(dougong._plugins.find('queue'))\ndougong.device('queue:0')\n" + ENDINGS[ending]
+    code = (
+        "import ctypes, dougong\nlib = ctypes.CDLL(dougong._plugins.find('queue'))\ndougong.device('queue:0')\n"
+        + ENDINGS[ending]
+    )
     done = run_python(code, timeout=20, **variables)
     if ending != "a daemon thread":
         assert done.stderr == ""

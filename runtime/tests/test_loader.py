@@ -7,13 +7,17 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 import dougong
+import pytest
 
 Named = Callable[..., Path]
 
-API_FIELDS = "device_create device_destroy device_get_properties memory_allocate memory_free copy_host_to_device copy_device_to_host"
+API_FIELDS = """device_create device_destroy device_get_properties memory_allocate memory_free copy_host_to_device
+copy_device_to_host"""
+
+OTHER_EVENT_SLOTS = "".join(
+    f"device_api.api.event_{slot}=(void*)any_slot;" for slot in ("destroy", "record", "query", "synchronize")
+)
 
 # What is refused before initialize, by the switches that make it so: the field, and what was found.
 REFUSED_TABLES = {
@@ -23,7 +27,11 @@ REFUSED_TABLES = {
     "plugin_size_no_multiple": (["PLUGIN_SIZE=sizeof(dg_plugin_t)+1"], "dg_plugin_t.struct_size", "multiple of 8"),
     "plugin_size_all_ones": (["PLUGIN_SIZE=(size_t)-1"], "dg_plugin_t.struct_size", "found 18446744073709551615"),
     "api_size_zero": (["API_SIZE=0"], "dg_device_api_t.struct_size", "found 0"),
-    "api_size_short": (["API_SIZE=offsetof(dg_device_api_t, copy_device_to_host)"], "dg_device_api_t.struct_size", "found 72"),
+    "api_size_short": (
+        ["API_SIZE=offsetof(dg_device_api_t, copy_device_to_host)"],
+        "dg_device_api_t.struct_size",
+        "found 72",
+    ),
     "api_size_absurd": (["API_SIZE=1<<21"], "dg_device_api_t.struct_size", "found 2097152"),
     "api_null": (["CHANGE=plugin.plugin.device=0"], "dg_device_api_t", "null pointer"),
     "table_null": (["NULL_TABLE"], "dg_plugin_t", "null pointer"),
@@ -43,15 +51,22 @@ REFUSED_TABLES = {
     "version_null": (["CHANGE=plugin.plugin.version=0"], "dg_plugin_t.version", "null pointer"),
     "version_empty": (['CHANGE=plugin.plugin.version=""'], "dg_plugin_t.version", "an empty text"),
     "vendor_not_utf8": (['CHANGE=plugin.plugin.vendor="\\xc3("'], "dg_plugin_t.vendor", "\\xc3("),
-    "half_a_stream_group": (["GROUP=stream_create"], "dg_device_api_t", "null: stream_destroy, stream_query, stream_synchronize"),
+    "half_a_stream_group": (
+        ["GROUP=stream_create"],
+        "dg_device_api_t",
+        "null: stream_destroy, stream_query, stream_synchronize",
+    ),
     "half_an_event_group": (["GROUP=event_record"], "dg_device_api_t", "present: event_record"),
     "events_without_streams": (
-        ["GROUP=event_create", "CHANGE=" + "".join(f"device_api.api.event_{slot}=(void*)any_slot;" for slot in ("destroy", "record", "query", "synchronize"))],
+        ["GROUP=event_create", f"CHANGE={OTHER_EVENT_SLOTS}"],
         "dg_device_api_t.event_create",
         "without stream slots",
     ),
-    **{f"{field}_null": ([f"CHANGE=device_api.api.{field}=0"], f"dg_device_api_t.{field}", "null pointer") for field in API_FIELDS.split()},
-}  # fmt: skip
+    **{
+        f"{field}_null": ([f"CHANGE=device_api.api.{field}=0"], f"dg_device_api_t.{field}", "null pointer")
+        for field in API_FIELDS.split()
+    },
+}
 
 
 def assert_names_everything(message: str, path: Path, field: str, found: str) -> None:
@@ -74,7 +89,13 @@ def test_a_bad_table_is_refused_before_the_plugin_runs(compile_plugin: Named, ca
 
 @pytest.mark.parametrize(
     ("content", "found"),
-    [(b"", "an empty file"), (b"#!/bin/sh\n" * 20, "not ELF"), (b"\x7fELF\x02", "cut off"), (None, "No such file"), ("folder", "a folder")],
+    [
+        (b"", "an empty file"),
+        (b"#!/bin/sh\n" * 20, "not ELF"),
+        (b"\x7fELF\x02", "cut off"),
+        (None, "No such file"),
+        ("folder", "a folder"),
+    ],
 )
 def test_a_file_that_is_no_library_is_refused(tmp_path: Path, content: object, found: str) -> None:
     path = tmp_path / "libdg_bad.so"
@@ -106,9 +127,21 @@ REFUSED_ANSWERS = {
     "count_over_the_limit": (["DEVICES=4097"], "device_count", "found 4097"),
     "device_null": (["HANDLE=0"], "device_create: out_device", "null pointer"),
     "alignment": (["PROPERTIES=p->alignment=48"], "dg_device_properties_t.alignment", "found 48"),
-    "alignment_absurd": (["PROPERTIES=p->alignment=1ull<<40"], "dg_device_properties_t.alignment", "found 1099511627776"),
-    "dtype": (["PROPERTIES=static const dg_dtype_t d[]={DG_DTYPE_FLOAT32,77,0};p->dtypes=d"], "dg_device_properties_t.dtypes[1]", "found 0x0000004d"),
-    "priorities": (["PROPERTIES=p->lowest_priority=1"], "dg_device_properties_t.lowest_priority", "lowest 1, highest 0"),
+    "alignment_absurd": (
+        ["PROPERTIES=p->alignment=1ull<<40"],
+        "dg_device_properties_t.alignment",
+        "found 1099511627776",
+    ),
+    "dtype": (
+        ["PROPERTIES=static const dg_dtype_t d[]={DG_DTYPE_FLOAT32,77,0};p->dtypes=d"],
+        "dg_device_properties_t.dtypes[1]",
+        "found 0x0000004d",
+    ),
+    "priorities": (
+        ["PROPERTIES=p->lowest_priority=1"],
+        "dg_device_properties_t.lowest_priority",
+        "lowest 1, highest 0",
+    ),
     "chip_not_utf8": (['PROPERTIES=p->name="\\xff"'], "dg_device_properties_t.name", "\\xff"),
     "kernel_null": (["KERNELS=0"], "kernel 1, dg_kernel_t", "null pointer"),
     "kernel_size": (["KERNELS=&zero_size"], "kernel 1, dg_kernel_t.struct_size", "found 0"),
@@ -116,9 +149,13 @@ REFUSED_ANSWERS = {
     "kernel_launch": (["KERNELS=&null_launch"], "kernel 1, dg_kernel_t of relu: launch", "null pointer"),
     "kernel_dtype": (["KERNELS=&bad_dtype"], "kernel 1, dg_kernel_t of relu: types[1]", "found 0x0000004d"),
     "kernel_alignment": (["KERNELS=&bad_alignment"], "kernel 1, dg_kernel_t of relu: alignment", "found 48"),
-    "kernel_count": (["KERNELS=&good", "KERNEL_COUNT=(size_t)-1"], "device_get_kernels: out_count", "found 18446744073709551615"),
+    "kernel_count": (
+        ["KERNELS=&good", "KERNEL_COUNT=(size_t)-1"],
+        "device_get_kernels: out_count",
+        "found 18446744073709551615",
+    ),
     "kernel_list": (["KERNELS=&good", "KERNEL_LIST=0"], "device_get_kernels: out_kernels", "null pointer"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSED_ANSWERS)
@@ -143,14 +180,22 @@ def test_kernels_of_unknown_ops_are_ignored(named: Named) -> None:
 
 def test_a_failing_initialize_keeps_its_first_sentence(named: Named) -> None:
     path = named("sorry", "FAIL_INITIALIZE")
-    for use in (lambda: dougong.load_plugin(path), lambda: dougong.device("sorry:0"), lambda: dougong.load_plugin(str(path))):
-        with pytest.raises(dougong.IncompatibleError, match=r"initialize failed with INCOMPATIBLE: driver not found 42") as caught:
+    for use in (
+        lambda: dougong.load_plugin(path),
+        lambda: dougong.device("sorry:0"),
+        lambda: dougong.load_plugin(str(path)),
+    ):
+        with pytest.raises(
+            dougong.IncompatibleError, match=r"initialize failed with INCOMPATIBLE: driver not found 42"
+        ) as caught:
             use()
         assert str(path) in str(caught.value)
 
 
 def test_an_unknown_status_is_a_failure(named: Named) -> None:
-    with pytest.raises(dougong.InternalError, match=r"initialize returned the status 77, which is none of the device API"):
+    with pytest.raises(
+        dougong.InternalError, match=r"initialize returned the status 77, which is none of the device API"
+    ):
         dougong.load_plugin(named("odd_status", "STATUS=77"))
 
 
@@ -217,7 +262,9 @@ def test_a_second_library_of_a_name_is_refused_and_the_first_goes_on(named: Name
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
-def test_plugins_with_the_same_symbols_see_their_own(compile_plugin: Named, tmp_path: Path, run_python, order: tuple[int, int]) -> None:
+def test_plugins_with_the_same_symbols_see_their_own(
+    compile_plugin: Named, tmp_path: Path, run_python, order: tuple[int, int]
+) -> None:
     libraries = [compile_plugin("plain", f"HELPER={i}", file=f"libdg_helper{i}.so") for i in order]
     clash = compile_plugin("plain", "HELPER=9", "NO_ENTRY", file="unrelated.so")
     code = """

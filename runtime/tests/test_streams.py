@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import dougong
 import numpy as np
 import pytest
-
-import dougong
 from dougong import _core
 
 Named = Callable[..., Path]
@@ -32,7 +31,9 @@ VARIANTS = {
 def load(named: Named, name: str, switches: list[str]) -> SimpleNamespace:
     path = named(name, *switches, source="queue")
     dougong.load_plugin(path)
-    return SimpleNamespace(name=name, library=ctypes.CDLL(str(path)), device=dougong.device(f"{name}:0"), other=dougong.device(f"{name}:1"))
+    return SimpleNamespace(
+        name=name, library=ctypes.CDLL(str(path)), device=dougong.device(f"{name}:0"), other=dougong.device(f"{name}:1")
+    )
 
 
 def at_rest(plugin: SimpleNamespace) -> None:
@@ -137,7 +138,9 @@ def test_recording_again_replaces_and_waiting_takes_what_was_recorded(full: Simp
 
 
 def test_elapsed_time_is_measured_or_refused(full: SimpleNamespace) -> None:
-    start, end, never, untimed = (dougong.Event(full.device, enable_timing=timing) for timing in (True, True, True, False))
+    start, end, never, untimed = (
+        dougong.Event(full.device, enable_timing=timing) for timing in (True, True, True, False)
+    )
     full.library.queue_set_delay(20)
     start.record()
     end.record()
@@ -192,7 +195,9 @@ def test_callbacks_run_once_in_order_with_the_status(plugin: SimpleNamespace) ->
     assert seen[0][1].name == "OK"
 
 
-def test_an_exception_in_a_callback_is_reported_and_kills_nothing(plugin: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_in_a_callback_is_reported_and_kills_nothing(
+    plugin: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reports = []
     monkeypatch.setattr(sys, "unraisablehook", reports.append)
     stream = dougong.Stream(plugin.device)
@@ -203,6 +208,11 @@ def test_an_exception_in_a_callback_is_reported_and_kills_nothing(plugin: Simple
     assert values(dougong.tensor([1.0], device=plugin.device)) == [1.0]
 
 
+def exhaust(device: dougong.Device) -> None:
+    with pytest.raises(dougong.OutOfMemoryError):
+        dougong.empty(10**9, device=device)
+
+
 WAITS = {
     "stream": lambda plugin, stream, event, tensor: stream.synchronize(),
     "event": lambda plugin, stream, event, tensor: event.synchronize(),
@@ -210,8 +220,8 @@ WAITS = {
     "everything": lambda plugin, stream, event, tensor: dougong.synchronize(),
     "copy to the host": lambda plugin, stream, event, tensor: tensor.numpy(),
     "emptying the cache": lambda plugin, stream, event, tensor: plugin.device.empty_cache(),
-    "exhaustion": lambda plugin, stream, event, tensor: pytest.raises(dougong.OutOfMemoryError, dougong.empty, 10**9, device=plugin.device),
-}  # fmt: skip
+    "exhaustion": lambda plugin, stream, event, tensor: exhaust(plugin.device),
+}
 
 
 @pytest.mark.parametrize("wait", WAITS)
@@ -256,7 +266,11 @@ def test_objects_that_are_dropped_behind_a_callback_do_not_deadlock(full: Simple
 
 
 def test_a_failure_of_queued_work_surfaces_once_where_it_is_waited_for(plugin: SimpleNamespace) -> None:
-    for wait in (lambda: dougong.current_stream(plugin.device).synchronize(), plugin.device.synchronize, lambda: dougong.synchronize(plugin.device)):
+    for wait in (
+        lambda: dougong.current_stream(plugin.device).synchronize(),
+        plugin.device.synchronize,
+        lambda: dougong.synchronize(plugin.device),
+    ):
         plugin.library.queue_fail_next(dougong.OutOfRangeError.status)
         dougong.tensor([1.0], device=plugin.device)
         with pytest.raises(dougong.OutOfRangeError, match="failed with OUT_OF_RANGE: work on the stream failed"):

@@ -3,8 +3,8 @@
 A name belongs to the first source that has it:
 
 1. ``dougong.load_plugin(path)``;
-2. ``DOUGONG_PLUGIN_PATH``: folders with ``libdg_<name>.so``, or such files, separated like ``PATH``. Ignored in a process
-   that has rights its caller does not have (set-user-id and the like);
+2. ``DOUGONG_PLUGIN_PATH``: folders with ``libdg_<name>.so``, or such files, separated like ``PATH``. Ignored in a
+   process that has rights its caller does not have (set-user-id and the like);
 3. dougong's own plugins, in the folder ``plugins`` of the package;
 4. entry points of the group ``dougong.plugins`` of installed packages: the name is the device's, the value leads to the
    library's path (str or Path), or to a function that returns it.
