@@ -44,11 +44,22 @@ class Indexer {
     if (part == Py_None) return result = unsqueeze(result, axis_++), true;
     if (part == Py_Ellipsis) {
       if (std::exchange(ellipsis_seen_, true)) fail(DG_STATUS_INVALID_ARGUMENT, "an index may hold one Ellipsis only");
-      return axis_ += original_ - used, true;
+      axis_ += original_.ndim() - used;
+      source_axis_ += original_.ndim() - used;
+      return true;
     }
     if (PyBool_Check(part) || is_tensor(part) || !PyIndex_Check(part)) return false;
-    result = select(result, axis_, integer_from_python(part, "an index"));
+    take_one(integer_from_python(part, "an index"));
     return true;
+  }
+
+  void take_one(int64_t index) {
+    const int64_t size = result.size(axis_);
+    if (index < -size || index >= size)
+      fail(DG_STATUS_OUT_OF_RANGE, "index %lld is out of range for axis %lld of a tensor of shape %s", (long long)index,
+           (long long)source_axis_, original_.shape().text().c_str());
+    result = select(result, axis_, index);
+    ++source_axis_;
   }
 
   void take_slice(PyObject *part) {
@@ -57,11 +68,13 @@ class Indexer {
     const Py_ssize_t count = PySlice_AdjustIndices(result.size(axis_), &start, &stop, step);
     if (start != 0 || count != result.size(axis_) || step != 1) result = slice(result, axis_, start, count, step);
     ++axis_;
+    ++source_axis_;
   }
 
-  int64_t axis_ = 0;
+  int64_t axis_ = 0;         // of the result
+  int64_t source_axis_ = 0;  // of the tensor that is indexed
   bool ellipsis_seen_ = false;
-  const int64_t original_ = result.ndim();
+  const Tensor original_ = result;
 };
 
 Tensor index_tensor(PyObject *key) {
@@ -81,8 +94,7 @@ Tensor take_rows(const Tensor &tensor, const Tensor &index) {
 [[noreturn]] void unsupported_index(PyObject *key) {
   fail(DG_STATUS_UNIMPLEMENTED,
        "an index of type %s is not supported yet: integers, slices, None, Ellipsis, and one integer tensor for the "
-       "first "
-       "axis are; gather, where and masked_fill do the rest",
+       "first axis are; gather, where and masked_fill do the rest",
        Py_TYPE(key)->tp_name);
 }
 

@@ -133,6 +133,8 @@ Tensor GradCall::gradient(int output) const {
 }
 
 std::vector<Tensor> OpNode::apply(std::vector<Tensor> gradients) {
+  if (!op.gradient)
+    fail(DG_STATUS_UNIMPLEMENTED, "%s has no gradient: detach its inputs, or call it under no_grad", op.name);
   if (released)
     fail(DG_STATUS_INVALID_ARGUMENT,
          "backward through %s a second time: its saved values were freed; call the first backward with "
@@ -179,29 +181,42 @@ void set_history(const Ref<Node> &node, const Tensor *outputs, int count) {
   }
 }
 
-void record_op(const OpDef &op, const Tensor *inputs, int input_count, const void *attributes, Tensor *outputs) {
-  if (!op.gradient) {
-    fail(DG_STATUS_UNIMPLEMENTED, "%s has no gradient: detach its inputs, or call it under no_grad", op.name);
-  }
+static bool needs_gradient(const OpDef &op, const Tensor &input, int i) {
+  return (!op.differentiable || op.differentiable[op.variadic ? 0 : i]) && input.defined() && input.requires_grad();
+}
+
+unsigned inputs_to_save(const OpDef &op, const Tensor *inputs, int input_count) {
+  unsigned bits = 0;
+  for (int i = 0; op.gradient && i < input_count; ++i)
+    if (needs_gradient(op, inputs[i], i)) bits |= op.saves_inputs[op.variadic ? 0 : i];
+  return bits;
+}
+
+static unsigned outputs_to_save(const OpDef &op, const OpNode &node) {
+  unsigned bits = 0;
+  for (int i = 0; op.gradient && i < node.input_count; ++i)
+    if (node.edges[size_t(i)].node) bits |= op.saves_outputs[op.variadic ? 0 : i];
+  return bits;
+}
+
+void record_op(const OpDef &op, const Tensor *inputs, const Tensor *values, int input_count, const void *attributes,
+               Tensor *outputs) {
   auto node = make_ref<OpNode>(op);
   node->input_count = input_count;
   node->edges.resize(size_t(input_count));
   node->input_metas.resize(size_t(input_count));
-  unsigned save_inputs = 0, save_outputs = 0;
+  const unsigned save_inputs = inputs_to_save(op, inputs, input_count);
   for (int i = 0; i < input_count; ++i) {
     node->input_metas[size_t(i)] = meta_of(inputs[i]);
-    const int k = op.variadic ? 0 : i;
-    if (!op.differentiable[k]) continue;
-    node->edges[size_t(i)] = gradient_edge(inputs[i]);
-    if (!node->edges[size_t(i)].node) continue;
-    save_inputs |= op.saves_inputs[k], save_outputs |= op.saves_outputs[k];
+    if (needs_gradient(op, inputs[i], i)) node->edges[size_t(i)] = gradient_edge(inputs[i]);
   }
   copy_attributes(*node, attributes);
   set_history(node, outputs, op.output_count);
   node->inputs.resize(size_t(input_count));
   node->outputs.resize(op.output_count);
   for (int i = 0; i < input_count; ++i)
-    if ((save_inputs >> i & 1) && inputs[i].defined()) node->inputs[size_t(i)] = SavedTensor(inputs[i], false);
+    if ((save_inputs >> i & 1) && values[i].defined()) node->inputs[size_t(i)] = SavedTensor(values[i], false);
+  const unsigned save_outputs = outputs_to_save(op, *node);
   for (int i = 0; i < op.output_count; ++i)
     if ((save_outputs >> i & 1) && outputs[i].defined()) node->outputs[size_t(i)] = SavedTensor(outputs[i], true);
 }

@@ -142,8 +142,12 @@ AutogradMeta &autograd_meta(const Tensor &tensor);  // made on first use
 Edge gradient_edge(const Tensor &tensor);           // where the tensor's gradient goes; null node if it needs none
 bool any_requires_grad(const Tensor *tensors, int count);
 
-// Records an op call whose outputs are done. `attributes` is normalised.
-void record_op(const OpDef &op, const Tensor *inputs, int input_count, const void *attributes, Tensor *outputs);
+// Bits of the inputs whose values the gradient of such a call needs.
+unsigned inputs_to_save(const OpDef &op, const Tensor *inputs, int input_count);
+// Records an op call whose outputs are done. `attributes` is normalised. `values` are the inputs as they were before
+// the call, which may have written to them.
+void record_op(const OpDef &op, const Tensor *inputs, const Tensor *values, int input_count, const void *attributes,
+               Tensor *outputs);
 // Gives `output` a history of one input, if that one needs a gradient and the tape runs.
 void record_function(const char *name, const Tensor &input, const Tensor &output, FunctionNode::Function backward);
 // Makes `node` the history of outputs[i], as its output number i.

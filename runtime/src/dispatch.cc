@@ -94,6 +94,19 @@ Targets make_targets(const OpDef &op, const OpCall &call, const dg_dtype_t *type
   return targets;
 }
 
+// The inputs as the gradient needs them: copies of those that the call is about to write over.
+std::vector<Tensor> values_before(const OpDef &op, const OpCall &call, const Tensor *out) {
+  const unsigned saved = inputs_to_save(op, call.inputs, call.input_count);
+  std::vector<Tensor> values(call.inputs, call.inputs + call.input_count);
+  const NoGrad no_grad;
+  for (int i = 0; i < call.input_count; ++i)
+    for (int k = 0; k < op.output_count; ++k)
+      if ((saved >> i & 1) && values[size_t(i)].defined() && out[k].defined() &&
+          overlap(call.inputs[i], out[k]) != Overlap::none)
+        values[size_t(i)] = ops::copy(call.inputs[i]);
+  return values;
+}
+
 // In-place writes: allowed at all, and seen by those who saved the tensor.
 void prepare_written(const OpDef &op, const OpCall &call, const Tensor *out, bool recorded) {
   for (int i = 0; i < op.output_count; ++i) {
@@ -133,6 +146,7 @@ Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attribut
 
   const bool recorded = grad_enabled() && any_requires_grad(inputs, count);
   if (out || op.has_alias) prepare_written(op, call, out, recorded);
+  const std::vector<Tensor> before = recorded && out ? values_before(op, call, out) : std::vector<Tensor>();
   Targets targets = make_targets(op, call, types, shapes, device, out);
   climb(op, call, types, targets.direct.data(), device);
   for (int i = 0; out && i < op.output_count; ++i)
@@ -140,7 +154,7 @@ Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attribut
       copy_into(targets.final[size_t(i)], targets.direct[size_t(i)]);
   if (out || op.has_alias) note_written(op, targets, out, recorded);
   if (recorded && is_differentiable(targets.final[0].dtype()))
-    record_op(op, inputs, count, call.attributes, targets.final.data());
+    record_op(op, inputs, before.empty() ? inputs : before.data(), count, call.attributes, targets.final.data());
   return std::move(targets.final);
 }
 
