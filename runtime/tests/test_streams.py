@@ -213,6 +213,20 @@ def exhaust(device: dougong.Device) -> None:
         dougong.empty(10**9, device=device)
 
 
+def test_what_a_callback_held_is_dropped_on_the_main_thread(full: SimpleNamespace) -> None:
+    class Held:
+        def __del__(self) -> None:
+            dropped.append(threading.get_ident())
+
+    dropped: list[int] = []
+    stream, held = dougong.Stream(full.device), Held()
+    full.library.queue_set_delay(5)
+    stream.add_callback(lambda status, held=held: None)
+    del held
+    stream.synchronize()
+    assert dropped == [threading.main_thread().ident]
+
+
 WAITS = {
     "stream": lambda plugin, stream, event, tensor: stream.synchronize(),
     "event": lambda plugin, stream, event, tensor: event.synchronize(),

@@ -41,7 +41,8 @@ static int initialized;
 void vendor_function_of_a_missing_driver(void);
 #endif
 
-/* Not hidden and not static, as in a carelessly built library: two plugins that both have it must each see their own. */
+/* Not hidden and not static, as in a carelessly built library: two plugins that both have it must each see their own.
+ */
 #ifdef HELPER
 int vendor_helper(void) { return HELPER; }
 #endif

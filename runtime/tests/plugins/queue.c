@@ -66,9 +66,9 @@ static _Thread_local char sentence[200];
 
 /* ---- For the tests ---- */
 DG_EXPORT void queue_set_delay(int milliseconds) { delay_ms = milliseconds; } /* before each piece of work */
-DG_EXPORT void queue_fail_next(int status) { fail_next = status; }            /* the next copy or fill fails when it runs */
-DG_EXPORT long queue_live(int index) { return devices[index].live; }          /* allocations that were not given back */
-DG_EXPORT void queue_hold(int yes) {                                          /* all streams stand still */
+DG_EXPORT void queue_fail_next(int status) { fail_next = status; }   /* the next copy or fill fails when it runs */
+DG_EXPORT long queue_live(int index) { return devices[index].live; } /* allocations that were not given back */
+DG_EXPORT void queue_hold(int yes) {                                 /* all streams stand still */
   pthread_mutex_lock(&mutex);
   held = yes;
   pthread_cond_broadcast(&changed);
@@ -92,7 +92,8 @@ static void release_event(dg_event_t *event) {
 
 static void do_fill(work_t *work) {
   size_t i;
-  for (i = 0; i < work->size; ++i) memcpy(work->destination + i * (size_t)work->pattern_size, work->pattern, (size_t)work->pattern_size);
+  for (i = 0; i < work->size; ++i)
+    memcpy(work->destination + i * (size_t)work->pattern_size, work->pattern, (size_t)work->pattern_size);
 }
 
 static void run(dg_stream_t *stream, work_t *work) {
@@ -334,7 +335,8 @@ static dg_status_t stream_query(dg_device_t *device, dg_stream_t *stream) {
 }
 
 #ifndef NO_CALLBACK
-static dg_status_t stream_add_callback(dg_device_t *device, dg_stream_t *stream, dg_callback_t callback, void *user_data) {
+static dg_status_t stream_add_callback(dg_device_t *device, dg_stream_t *stream, dg_callback_t callback,
+                                       void *user_data) {
   work_t *work = new_work(CALL);
   (void)device;
   work->callback = callback;
