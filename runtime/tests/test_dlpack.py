@@ -303,3 +303,48 @@ def test_copies_and_other_devices_are_explicit():
 
 def test_tensor_is_its_own_namespace():
     assert dougong.ones(1).__array_namespace__() is dougong
+
+
+# -- streams -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow(named):
+    """An asynchronous plugin whose every piece of work takes a while, and its library."""
+    path = named("q_dlpack", source="queue")
+    dougong.load_plugin(path)
+    library = ctypes.CDLL(str(path))
+    yield library
+    library.queue_set_delay(0)
+    dougong.device("q_dlpack:0").synchronize()
+
+
+@pytest.mark.parametrize("consumer", [None, "another stream"])
+def test_consumer_sees_what_was_queued_before_the_export(slow, consumer):
+    device = dougong.device("q_dlpack:0")
+    base = dougong.zeros(1024, device=device)
+    device.synchronize()
+    slow.queue_set_delay(30)
+    base.copy_(dougong.full((1024,), 7.0))
+    stream = dougong.Stream(device)
+    capsule = base.__dlpack__(stream=stream.handle if consumer else None)
+    with dougong.stream(stream):
+        x = dougong.from_dlpack(capsule)
+        assert x.data_ptr() == base.data_ptr()
+        assert x.numpy().tolist() == [7.0] * 1024
+
+
+def test_minus_one_asks_for_no_ordering(slow):
+    """The export returns while work of the stream is still held back."""
+    device = dougong.device("q_dlpack:0")
+    base, stream = dougong.ones(16, device=device), dougong.current_stream(device)
+    device.synchronize()
+    slow.queue_hold(1)
+    try:
+        stream.add_callback(lambda: None)
+        base.__dlpack__(stream=-1)
+        assert not stream.query()
+    finally:
+        slow.queue_hold(0)
+    stream.synchronize()
+    assert stream.query()

@@ -405,3 +405,12 @@ def test_tensor_takes_a_snapshot_of_the_array(size):
     x = dougong.tensor(array)
     array[:] = -1
     assert np.array_equal(x.numpy(), np.arange(size))
+
+
+def test_axis_may_be_called_dim():
+    x = arange(2, 3).float()
+    assert dougong.stack([x, x], dim=1).shape == (2, 2, 3)
+    assert [p.shape for p in dougong.split(x, 1, dim=1)] == [(2, 1)] * 3
+    assert x.std(dim=0, keepdims=True).shape == (1, 3)
+    with pytest.raises(TypeError, match="axis is given twice"):
+        dougong.std(x, axis=0, dim=0)
