@@ -341,7 +341,7 @@ def test_minus_one_asks_for_no_ordering(slow):
     device.synchronize()
     slow.queue_hold(1)
     try:
-        stream.add_callback(lambda: None)
+        stream.add_callback(lambda status: None)
         base.__dlpack__(stream=-1)
         assert not stream.query()
     finally:

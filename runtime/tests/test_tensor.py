@@ -412,5 +412,12 @@ def test_axis_may_be_called_dim():
     assert dougong.stack([x, x], dim=1).shape == (2, 2, 3)
     assert [p.shape for p in dougong.split(x, 1, dim=1)] == [(2, 1)] * 3
     assert x.std(dim=0, keepdims=True).shape == (1, 3)
+    assert x.sum(dim=1, keepdims=True).shape == (2, 1)
+    assert dougong.cat([x, x], dim=1).shape == (2, 6)
+    assert x.softmax(dim=0).shape == x.argmax(dim=0, keepdim=True).expand(2, 3).shape
     with pytest.raises(TypeError, match="axis is given twice"):
         dougong.std(x, axis=0, dim=0)
+    with pytest.raises(TypeError, match="dim is given twice"):
+        x.sum(0, dim=0)
+    with pytest.raises(TypeError, match="relu has no argument dim"):
+        x.relu(dim=0)
