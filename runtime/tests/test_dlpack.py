@@ -54,10 +54,15 @@ def integers(values):
     return None if values is None else (ctypes.c_int64 * max(len(values), 1))(*values)
 
 
+# The deleter is Python code, and may be called long after a test has forgotten its producer.
+ALIVE = []
+
+
 class Producer:
     """A capsule over a NumPy array's memory, and how often its deleter was called."""
 
     def __init__(self, array, shape, strides=None, byte_offset=0, versioned=True, **fields):
+        ALIVE.append(self)
         self.array, self.deleted = array, 0
         self.shape, self.strides = integers(shape), integers(strides)
         self.deleter = DELETER(self._delete)
