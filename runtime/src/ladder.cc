@@ -162,6 +162,7 @@ class Launch {
       if (status != DG_STATUS_OK) return status;
     }
     const Unlocked unlocked(!device_.synchronous() || work_bytes() > unlock_bytes);
+    const Submission submission(stream);
     return entry.kernel.launch(&call);
   }
 

@@ -54,6 +54,7 @@ struct dg_stream {
   long queued, done;
   int closing;
   dg_status_t failure;
+  atomic_int inside; /* calls of a slot that is tagged [one thread per stream] */
 };
 
 /* One lock and one condition for everything: simple, and fast enough for tests. */
@@ -61,7 +62,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct dg_device devices[2] = {{0, PTHREAD_MUTEX_INITIALIZER, 0, 0, 0}, {1, PTHREAD_MUTEX_INITIALIZER, 0, 0, 0}};
 static int held;
-static atomic_int delay_ms, fail_next;
+static atomic_int delay_ms, fail_next, violations;
 static _Thread_local char sentence[200];
 
 /* ---- For the tests ---- */
@@ -74,6 +75,8 @@ DG_EXPORT void queue_hold(int yes) {                                 /* all stre
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&mutex);
 }
+
+DG_EXPORT int queue_violations(void) { return violations; } /* two threads were in one stream's slots at a time */
 
 static dg_status_t fail(dg_status_t status, const char *text) {
   snprintf(sentence, sizeof sentence, "%s", text);
@@ -253,12 +256,16 @@ static dg_status_t copy_host_to_device(dg_device_t *device, void *destination, s
                                        const void *source, size_t size, dg_stream_t *stream) {
   work_t *work = new_work(COPY);
   (void)device;
+  if (atomic_fetch_add(&stream->inside, 1)) ++violations;
+  usleep(100);
   work->owned = malloc(size);
   memcpy(work->owned, source, size);
   work->destination = (char *)destination + destination_offset;
   work->source = work->owned;
   work->size = size;
-  return queue(stream, work);
+  queue(stream, work);
+  --stream->inside;
+  return DG_STATUS_OK;
 }
 
 static dg_status_t copy_within(void *destination, size_t destination_offset, const void *source, size_t source_offset,
