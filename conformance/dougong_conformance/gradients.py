@@ -76,7 +76,7 @@ def subjects(name: str) -> tuple[Subject, ...]:
 def _signature(op: Any, case: Any) -> str:
     """Equal for cases that ask the same of a gradient; empty for those that ask nothing of it."""
     choice = _choice(op, case, "float64")
-    if choice is None or not case.get("gradient", True):
+    if choice is None or not case.get("differentiable", True):
         return ""
     inputs, attributes = questions.kernels("cases").draw(op, case, choice, 0)
     if sum(x.size for x in inputs if x is not None) > DEVICE_SIZE:
