@@ -5,6 +5,7 @@
 #include <dougong/dg_device.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -69,6 +70,13 @@ class Device {
     if (__builtin_expect(has_noted_.load(std::memory_order_acquire), 0)) throw_first_noted();
   }
 
+  // Runs the function now; on the thread of a callback, which may not call the plugin, it is kept for the next call of
+  // `run_deferred` on another thread.
+  void run_or_defer(std::function<void()> function);
+  void run_deferred() {
+    if (__builtin_expect(has_deferred_.load(std::memory_order_acquire), 0)) run_all_deferred();
+  }
+
   // The dispatcher's own table of the kernels; it lives as long as the device.
   std::atomic<const void *> kernel_index{nullptr};
   // The Python object of this device, owned by it.
@@ -81,6 +89,7 @@ class Device {
   void read_kernels();
   void synchronize_streams();
   void throw_first_noted();
+  void run_all_deferred();
   void add_stream(Stream &stream);
   void remove_stream(Stream &stream);
 
@@ -98,6 +107,9 @@ class Device {
   std::mutex noted_mutex_;
   std::unique_ptr<Error> noted_;
   std::atomic<bool> has_noted_{false};
+  std::mutex deferred_mutex_;
+  std::vector<std::function<void()>> deferred_;
+  std::atomic<bool> has_deferred_{false};
 };
 
 }  // namespace dougong

@@ -41,6 +41,9 @@ class Stream : public RefCounted {
   std::atomic<void *> pool_{nullptr};  // the allocator's memory of this stream
 };
 
+// This thread is running a stream's callback: it may not call the plugin.
+bool inside_callback();
+
 // Held while calling a slot that is tagged [one thread per stream]: the interpreter's lock is released, then the stream
 // is taken. Does nothing on a synchronous device.
 class Submission {

@@ -213,6 +213,24 @@ def exhaust(device: dougong.Device) -> None:
         dougong.empty(10**9, device=device)
 
 
+@pytest.mark.parametrize("wait", ["stream", "device", "copy to the host", "emptying the cache"])
+def test_what_a_callback_drops_does_not_deadlock_with_who_waits(full: SimpleNamespace, wait: str) -> None:
+    """As the garbage collector may do it on a thread of the plugin, which may not call the plugin there."""
+    stream = dougong.Stream(full.device)
+    with dougong.stream(stream):
+        kept = dougong.tensor([1.0], device=full.device)
+        dropped = [dougong.Stream(full.device), dougong.Event(full.device), dougong.tensor([2.0], device=full.device)]
+        _core._record_stream(dropped[2], dougong.Stream(full.device))
+        full.library.queue_set_delay(20)
+        stream.add_callback(lambda status: dropped.clear())
+        WAITS[wait](full, stream, stream.record_event(), kept)
+    full.library.queue_set_delay(0)
+    full.device.synchronize()
+    del kept
+    full.device.empty_cache()
+    assert dropped == []
+
+
 def test_what_a_callback_held_is_dropped_on_the_main_thread(full: SimpleNamespace) -> None:
     class Held:
         def __del__(self) -> None:
