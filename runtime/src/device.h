@@ -46,6 +46,8 @@ class Device {
   Stream &current_stream();
   void set_current_stream(Stream &stream);
   Stream &default_stream() { return *default_stream_; }
+  // Of a synchronous device that bears one call at a time: held during it.
+  std::mutex &call_mutex() { return call_mutex_; }
   Ref<Stream> create_stream(int32_t priority);
 
   // Copies, queued on the stream, with the stated defaults where the plugin has no slot. A size of zero does nothing.
@@ -101,6 +103,7 @@ class Device {
   std::vector<const dg_kernel_t *> kernels_;
   std::unique_ptr<Allocator> allocator_;
   Ref<Stream> default_stream_;
+  std::mutex call_mutex_;
   std::atomic<bool> streams_in_use_{false};  // some thread has had another current stream than the default one
   std::mutex streams_mutex_;
   std::vector<Stream *> streams_;

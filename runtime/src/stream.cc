@@ -52,7 +52,11 @@ bool inside_callback() { return running_callback; }
 Stream::Stream(Device &device, int32_t priority) : device_(device) {
   device.check_usable();
   const dg_device_api_t &api = device.api();
-  if (!api.stream_create) return;
+  if (!api.stream_create) {
+    if (!device.has(DG_DEVICE_CONCURRENT)) mutex_ = &device.call_mutex();
+    return;
+  }
+  mutex_ = &own_mutex_;
   const Unlocked unlocked;
   device.plugin().check(api.stream_create(device.handle(), priority, &handle_), "stream_create");
   device.add_stream(*this);
