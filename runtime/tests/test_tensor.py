@@ -421,3 +421,14 @@ def test_axis_may_be_called_dim():
         x.sum(0, dim=0)
     with pytest.raises(TypeError, match="relu has no argument dim"):
         x.relu(dim=0)
+
+
+@pytest.mark.parametrize("mix", [lambda a, x: a + x, lambda a, x: x + a, lambda a, x: x * a])
+def test_arrays_and_tensors_do_not_mix_and_the_error_says_what_to_do(mix):
+    with pytest.raises(TypeError, match=r"dougong\.tensor\(array\)"):
+        mix(np.ones(3), dougong.ones(3))
+
+
+def test_view_that_does_not_fit_is_named_as_it_was_called():
+    with pytest.raises(ValueError, match=r"view: 3 elements of shape \(3,\)"):
+        dougong.ones(3).view(5)
