@@ -64,7 +64,7 @@ static Shape resolve_shape(const char *what, const Tensor &tensor, const Shape &
     fits &= known == tensor.numel();
   }
   if (!fits)
-    fail(DG_STATUS_INVALID_ARGUMENT, "reshape: %lld elements of shape %s do not make shape %s",
+    fail(DG_STATUS_INVALID_ARGUMENT, "%s: %lld elements of shape %s do not make shape %s", what,
          (long long)tensor.numel(), tensor.shape().text().c_str(), wanted.text().c_str());
   return shape;
 }
