@@ -16,6 +16,12 @@ extern "C" {
 /* abs(x: T) -> y: T */
 #define DG_OP_ABS "abs"
 
+/* acos(x: T) -> y: T */
+#define DG_OP_ACOS "acos"
+
+/* acosh(x: T) -> y: T */
+#define DG_OP_ACOSH "acosh"
+
 /* adamw(parameter: T, gradient: T, exp_avg: T, exp_avg_sq: T, lr: float, beta1: float, beta2: float, epsilon: float, weight_decay: float, step: int, decoupled: bool, maximize: bool) -> parameter_out: T = parameter, exp_avg_out: T = exp_avg, exp_avg_sq_out: T = exp_avg_sq */
 #define DG_OP_ADAMW "adamw"
 typedef struct dg_adamw_attributes_t {
@@ -51,6 +57,21 @@ typedef struct dg_argmax_attributes_t {
   int32_t keepdim; /* 0 or 1 */
 } dg_argmax_attributes_t;
 
+/* asin(x: T) -> y: T */
+#define DG_OP_ASIN "asin"
+
+/* asinh(x: T) -> y: T */
+#define DG_OP_ASINH "asinh"
+
+/* atan(x: T) -> y: T */
+#define DG_OP_ATAN "atan"
+
+/* atanh(x: T) -> y: T */
+#define DG_OP_ATANH "atanh"
+
+/* bitwise_not(x: T) -> y: T */
+#define DG_OP_BITWISE_NOT "bitwise_not"
+
 /* cast(x: T, dtype: dtype) -> y: U */
 #define DG_OP_CAST "cast"
 typedef struct dg_cast_attributes_t {
@@ -64,6 +85,16 @@ typedef struct dg_cat_attributes_t {
   size_t struct_size;
   int64_t axis; /* 0 <= axis < ndim */
 } dg_cat_attributes_t;
+
+/* ceil(x: T) -> y: T */
+#define DG_OP_CEIL "ceil"
+
+/* celu(x: T, alpha: float) -> y: T */
+#define DG_OP_CELU "celu"
+typedef struct dg_celu_attributes_t {
+  size_t struct_size;
+  double alpha;
+} dg_celu_attributes_t;
 
 /* conv2d(x: T, weight: T, bias: T?, stride: ints, padding: ints, dilation: ints, groups: int) -> y: T */
 #define DG_OP_CONV2D "conv2d"
@@ -111,6 +142,12 @@ typedef struct dg_conv2d_backward_weight_attributes_t {
 /* copy(x: T) -> y: T */
 #define DG_OP_COPY "copy"
 
+/* cos(x: T) -> y: T */
+#define DG_OP_COS "cos"
+
+/* cosh(x: T) -> y: T */
+#define DG_OP_COSH "cosh"
+
 /* cross_entropy(x: T, target: I, weight: T?, reduction: enum, ignore_index: int, label_smoothing: float) -> y: T */
 #define DG_OP_CROSS_ENTROPY "cross_entropy"
 enum { DG_CROSS_ENTROPY_REDUCTION_NONE = 0, DG_CROSS_ENTROPY_REDUCTION_MEAN = 1, DG_CROSS_ENTROPY_REDUCTION_SUM = 2 };
@@ -134,6 +171,13 @@ typedef struct dg_cross_entropy_backward_attributes_t {
 /* div(a: T, b: T) -> y: T */
 #define DG_OP_DIV "div"
 
+/* elu(x: T, alpha: float) -> y: T */
+#define DG_OP_ELU "elu"
+typedef struct dg_elu_attributes_t {
+  size_t struct_size;
+  double alpha;
+} dg_elu_attributes_t;
+
 /* embedding(weight: T, index: I) -> y: T */
 #define DG_OP_EMBEDDING "embedding"
 
@@ -150,8 +194,20 @@ typedef struct dg_embedding_backward_attributes_t {
 /* erf(x: T) -> y: T */
 #define DG_OP_ERF "erf"
 
+/* erfc(x: T) -> y: T */
+#define DG_OP_ERFC "erfc"
+
 /* exp(x: T) -> y: T */
 #define DG_OP_EXP "exp"
+
+/* exp2(x: T) -> y: T */
+#define DG_OP_EXP2 "exp2"
+
+/* expm1(x: T) -> y: T */
+#define DG_OP_EXPM1 "expm1"
+
+/* floor(x: T) -> y: T */
+#define DG_OP_FLOOR "floor"
 
 /* full(shape: ints, value: scalar, dtype: dtype) -> y: T */
 #define DG_OP_FULL "full"
@@ -179,8 +235,34 @@ typedef struct dg_gather_attributes_t {
 /* gelu_backward(dy: T, x: T) -> dx: T */
 #define DG_OP_GELU_BACKWARD "gelu_backward"
 
+/* gelu_tanh(x: T) -> y: T */
+#define DG_OP_GELU_TANH "gelu_tanh"
+
 /* gt(a: T, b: T) -> y: bool */
 #define DG_OP_GT "gt"
+
+/* hardsigmoid(x: T) -> y: T */
+#define DG_OP_HARDSIGMOID "hardsigmoid"
+
+/* hardswish(x: T) -> y: T */
+#define DG_OP_HARDSWISH "hardswish"
+
+/* hardtanh(x: T, min_val: float, max_val: float) -> y: T */
+#define DG_OP_HARDTANH "hardtanh"
+typedef struct dg_hardtanh_attributes_t {
+  size_t struct_size;
+  double min_val;
+  double max_val;
+} dg_hardtanh_attributes_t;
+
+/* isfinite(x: T) -> y: bool */
+#define DG_OP_ISFINITE "isfinite"
+
+/* isinf(x: T) -> y: bool */
+#define DG_OP_ISINF "isinf"
+
+/* isnan(x: T) -> y: bool */
+#define DG_OP_ISNAN "isnan"
 
 /* layer_norm(x: T, weight: T?, bias: T?, axes: int, epsilon: float) -> y: T, mean: accumulator(T), rstd: accumulator(T) */
 #define DG_OP_LAYER_NORM "layer_norm"
@@ -200,8 +282,27 @@ typedef struct dg_layer_norm_backward_attributes_t {
 /* le(a: T, b: T) -> y: bool */
 #define DG_OP_LE "le"
 
+/* leaky_relu(x: T, negative_slope: float) -> y: T */
+#define DG_OP_LEAKY_RELU "leaky_relu"
+typedef struct dg_leaky_relu_attributes_t {
+  size_t struct_size;
+  double negative_slope;
+} dg_leaky_relu_attributes_t;
+
 /* log(x: T) -> y: T */
 #define DG_OP_LOG "log"
+
+/* log10(x: T) -> y: T */
+#define DG_OP_LOG10 "log10"
+
+/* log1p(x: T) -> y: T */
+#define DG_OP_LOG1P "log1p"
+
+/* log2(x: T) -> y: T */
+#define DG_OP_LOG2 "log2"
+
+/* log_sigmoid(x: T) -> y: T */
+#define DG_OP_LOG_SIGMOID "log_sigmoid"
 
 /* log_softmax(x: T, axis: axis) -> y: T */
 #define DG_OP_LOG_SOFTMAX "log_softmax"
@@ -294,6 +395,9 @@ typedef struct dg_min_attributes_t {
 /* minimum(a: T, b: T) -> y: T */
 #define DG_OP_MINIMUM "minimum"
 
+/* mish(x: T) -> y: T */
+#define DG_OP_MISH "mish"
+
 /* mul(a: T, b: T) -> y: T */
 #define DG_OP_MUL "mul"
 
@@ -326,8 +430,14 @@ typedef struct dg_pad_attributes_t {
 /* pow(a: T, b: T) -> y: T */
 #define DG_OP_POW "pow"
 
+/* reciprocal(x: T) -> y: T */
+#define DG_OP_RECIPROCAL "reciprocal"
+
 /* relu(x: T) -> y: T */
 #define DG_OP_RELU "relu"
+
+/* round(x: T) -> y: T */
+#define DG_OP_ROUND "round"
 
 /* rsqrt(x: T) -> y: T */
 #define DG_OP_RSQRT "rsqrt"
@@ -340,6 +450,9 @@ typedef struct dg_scatter_attributes_t {
   int64_t axis; /* 0 <= axis < ndim */
   int32_t reduce; /* DG_SCATTER_REDUCE_* */
 } dg_scatter_attributes_t;
+
+/* selu(x: T) -> y: T */
+#define DG_OP_SELU "selu"
 
 /* sgd(parameter: T, gradient: T, momentum_buffer: T?, lr: float, momentum: float, dampening: float, weight_decay: float, nesterov: bool, maximize: bool, first_step: bool) -> parameter_out: T = parameter, momentum_buffer_out: T = momentum_buffer */
 #define DG_OP_SGD "sgd"
@@ -360,6 +473,15 @@ typedef struct dg_sgd_attributes_t {
 /* sign(x: T) -> y: T */
 #define DG_OP_SIGN "sign"
 
+/* silu(x: T) -> y: T */
+#define DG_OP_SILU "silu"
+
+/* sin(x: T) -> y: T */
+#define DG_OP_SIN "sin"
+
+/* sinh(x: T) -> y: T */
+#define DG_OP_SINH "sinh"
+
 /* softmax(x: T, axis: axis) -> y: T */
 #define DG_OP_SOFTMAX "softmax"
 typedef struct dg_softmax_attributes_t {
@@ -374,8 +496,22 @@ typedef struct dg_softmax_backward_attributes_t {
   int64_t axis; /* 0 <= axis < ndim */
 } dg_softmax_backward_attributes_t;
 
+/* softplus(x: T, beta: float, threshold: float) -> y: T */
+#define DG_OP_SOFTPLUS "softplus"
+typedef struct dg_softplus_attributes_t {
+  size_t struct_size;
+  double beta;
+  double threshold;
+} dg_softplus_attributes_t;
+
+/* softsign(x: T) -> y: T */
+#define DG_OP_SOFTSIGN "softsign"
+
 /* sqrt(x: T) -> y: T */
 #define DG_OP_SQRT "sqrt"
+
+/* square(x: T) -> y: T */
+#define DG_OP_SQUARE "square"
 
 /* sub(a: T, b: T) -> y: T */
 #define DG_OP_SUB "sub"
@@ -389,8 +525,14 @@ typedef struct dg_sum_attributes_t {
   int32_t keepdim; /* 0 or 1 */
 } dg_sum_attributes_t;
 
+/* tan(x: T) -> y: T */
+#define DG_OP_TAN "tan"
+
 /* tanh(x: T) -> y: T */
 #define DG_OP_TANH "tanh"
+
+/* trunc(x: T) -> y: T */
+#define DG_OP_TRUNC "trunc"
 
 /* uniform(shape: ints, dtype: dtype, seed: uint64, offset: uint64) -> y: T */
 #define DG_OP_UNIFORM "uniform"

@@ -105,9 +105,13 @@ from ._random import Generator, default_generator, get_rng_state, initial_seed, 
 from ._version import __version__
 
 # Ops that are functions here under their own name; dougong.ops has all of them.
-_PUBLIC_OPS = """abs add argmax cat conv2d cross_entropy div embedding eq erf exp gather ge gelu gt layer_norm le log
-log_softmax logical_and logical_not logical_or lt masked_fill matmul max max_pool2d maximum mean min minimum mul ne neg
-pad pow relu rsqrt scatter sigmoid sign softmax sqrt sub sum tanh var where""".split()
+_PUBLIC_OPS = """
+abs acos acosh add argmax asin asinh atan atanh bitwise_not cat ceil celu conv2d cos cosh cross_entropy div elu
+embedding eq erf erfc exp exp2 expm1 floor gather ge gelu gelu_tanh gt hardsigmoid hardswish hardtanh isfinite isinf
+isnan layer_norm le leaky_relu log log10 log1p log2 log_sigmoid log_softmax logical_and logical_not logical_or lt
+masked_fill matmul max max_pool2d maximum mean min minimum mish mul ne neg pad pow reciprocal relu round rsqrt scatter
+selu sigmoid sign silu sin sinh softmax softplus softsign sqrt square sub sum tan tanh trunc var where
+""".split()
 globals().update({name: getattr(ops, name) for name in _PUBLIC_OPS})
 
 _LAZY = ("nn", "optim", "data", "_serialization")

@@ -82,7 +82,7 @@ class Conv2d(Module):
         super().__init__()
         if groups < 1 or in_channels % groups or out_channels % groups:
             raise ValueError(
-                f"Conv2d: in_channels {in_channels} and out_channels {out_channels} must be multiples of groups {groups}"
+                f"Conv2d: in_channels {in_channels}, out_channels {out_channels} must be multiples of groups {groups}"
             )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size, self.stride, self.dilation = _pair(kernel_size), _pair(stride), _pair(dilation)
