@@ -39,6 +39,38 @@ typedef struct dg_adamw_attributes_t {
 /* add(a: T, b: T) -> y: T */
 #define DG_OP_ADD "add"
 
+/* addcdiv(x: T, a: T, b: T, value: scalar) -> y: T */
+#define DG_OP_ADDCDIV "addcdiv"
+typedef struct dg_addcdiv_attributes_t {
+  size_t struct_size;
+  dg_scalar_t value;
+} dg_addcdiv_attributes_t;
+
+/* addcmul(x: T, a: T, b: T, value: scalar) -> y: T */
+#define DG_OP_ADDCMUL "addcmul"
+typedef struct dg_addcmul_attributes_t {
+  size_t struct_size;
+  dg_scalar_t value;
+} dg_addcmul_attributes_t;
+
+/* all(x: T, axis: axes, keepdim: bool) -> y: bool */
+#define DG_OP_ALL "all"
+typedef struct dg_all_attributes_t {
+  size_t struct_size;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_all_attributes_t;
+
+/* any(x: T, axis: axes, keepdim: bool) -> y: bool */
+#define DG_OP_ANY "any"
+typedef struct dg_any_attributes_t {
+  size_t struct_size;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_any_attributes_t;
+
 /* arange(start: scalar, step: scalar, count: int, dtype: dtype) -> y: T */
 #define DG_OP_ARANGE "arange"
 typedef struct dg_arange_attributes_t {
@@ -57,6 +89,14 @@ typedef struct dg_argmax_attributes_t {
   int32_t keepdim; /* 0 or 1 */
 } dg_argmax_attributes_t;
 
+/* argmin(x: T, axis: axis, keepdim: bool) -> y: int64 */
+#define DG_OP_ARGMIN "argmin"
+typedef struct dg_argmin_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int32_t keepdim; /* 0 or 1 */
+} dg_argmin_attributes_t;
+
 /* asin(x: T) -> y: T */
 #define DG_OP_ASIN "asin"
 
@@ -66,11 +106,23 @@ typedef struct dg_argmax_attributes_t {
 /* atan(x: T) -> y: T */
 #define DG_OP_ATAN "atan"
 
+/* atan2(a: T, b: T) -> y: T */
+#define DG_OP_ATAN2 "atan2"
+
 /* atanh(x: T) -> y: T */
 #define DG_OP_ATANH "atanh"
 
+/* bitwise_and(a: T, b: T) -> y: T */
+#define DG_OP_BITWISE_AND "bitwise_and"
+
 /* bitwise_not(x: T) -> y: T */
 #define DG_OP_BITWISE_NOT "bitwise_not"
+
+/* bitwise_or(a: T, b: T) -> y: T */
+#define DG_OP_BITWISE_OR "bitwise_or"
+
+/* bitwise_xor(a: T, b: T) -> y: T */
+#define DG_OP_BITWISE_XOR "bitwise_xor"
 
 /* cast(x: T, dtype: dtype) -> y: U */
 #define DG_OP_CAST "cast"
@@ -95,6 +147,9 @@ typedef struct dg_celu_attributes_t {
   size_t struct_size;
   double alpha;
 } dg_celu_attributes_t;
+
+/* clamp(x: T, min: T?, max: T?) -> y: T */
+#define DG_OP_CLAMP "clamp"
 
 /* conv2d(x: T, weight: T, bias: T?, stride: ints, padding: ints, dilation: ints, groups: int) -> y: T */
 #define DG_OP_CONV2D "conv2d"
@@ -142,11 +197,23 @@ typedef struct dg_conv2d_backward_weight_attributes_t {
 /* copy(x: T) -> y: T */
 #define DG_OP_COPY "copy"
 
+/* copysign(a: T, b: T) -> y: T */
+#define DG_OP_COPYSIGN "copysign"
+
 /* cos(x: T) -> y: T */
 #define DG_OP_COS "cos"
 
 /* cosh(x: T) -> y: T */
 #define DG_OP_COSH "cosh"
+
+/* count_nonzero(x: T, axis: axes, keepdim: bool) -> y: int64 */
+#define DG_OP_COUNT_NONZERO "count_nonzero"
+typedef struct dg_count_nonzero_attributes_t {
+  size_t struct_size;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_count_nonzero_attributes_t;
 
 /* cross_entropy(x: T, target: I, weight: T?, reduction: enum, ignore_index: int, label_smoothing: float) -> y: T */
 #define DG_OP_CROSS_ENTROPY "cross_entropy"
@@ -167,6 +234,20 @@ typedef struct dg_cross_entropy_backward_attributes_t {
   int64_t ignore_index;
   double label_smoothing;
 } dg_cross_entropy_backward_attributes_t;
+
+/* cumprod(x: T, axis: axis) -> y: T */
+#define DG_OP_CUMPROD "cumprod"
+typedef struct dg_cumprod_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+} dg_cumprod_attributes_t;
+
+/* cumsum(x: T, axis: axis) -> y: T */
+#define DG_OP_CUMSUM "cumsum"
+typedef struct dg_cumsum_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+} dg_cumsum_attributes_t;
 
 /* div(a: T, b: T) -> y: T */
 #define DG_OP_DIV "div"
@@ -208,6 +289,12 @@ typedef struct dg_embedding_backward_attributes_t {
 
 /* floor(x: T) -> y: T */
 #define DG_OP_FLOOR "floor"
+
+/* floor_divide(a: T, b: T) -> y: T */
+#define DG_OP_FLOOR_DIVIDE "floor_divide"
+
+/* fmod(a: T, b: T) -> y: T */
+#define DG_OP_FMOD "fmod"
 
 /* full(shape: ints, value: scalar, dtype: dtype) -> y: T */
 #define DG_OP_FULL "full"
@@ -255,6 +342,9 @@ typedef struct dg_hardtanh_attributes_t {
   double max_val;
 } dg_hardtanh_attributes_t;
 
+/* hypot(a: T, b: T) -> y: T */
+#define DG_OP_HYPOT "hypot"
+
 /* isfinite(x: T) -> y: bool */
 #define DG_OP_ISFINITE "isfinite"
 
@@ -289,6 +379,12 @@ typedef struct dg_leaky_relu_attributes_t {
   double negative_slope;
 } dg_leaky_relu_attributes_t;
 
+/* left_shift(a: T, b: T) -> y: T */
+#define DG_OP_LEFT_SHIFT "left_shift"
+
+/* lerp(start: T, end: T, weight: T) -> y: T */
+#define DG_OP_LERP "lerp"
+
 /* log(x: T) -> y: T */
 #define DG_OP_LOG "log"
 
@@ -318,6 +414,9 @@ typedef struct dg_log_softmax_backward_attributes_t {
   int64_t axis; /* 0 <= axis < ndim */
 } dg_log_softmax_backward_attributes_t;
 
+/* logaddexp(a: T, b: T) -> y: T */
+#define DG_OP_LOGADDEXP "logaddexp"
+
 /* logical_and(a: T, b: T) -> y: bool */
 #define DG_OP_LOGICAL_AND "logical_and"
 
@@ -326,6 +425,18 @@ typedef struct dg_log_softmax_backward_attributes_t {
 
 /* logical_or(a: T, b: T) -> y: bool */
 #define DG_OP_LOGICAL_OR "logical_or"
+
+/* logical_xor(a: T, b: T) -> y: bool */
+#define DG_OP_LOGICAL_XOR "logical_xor"
+
+/* logsumexp(x: T, axis: axes, keepdim: bool) -> y: T */
+#define DG_OP_LOGSUMEXP "logsumexp"
+typedef struct dg_logsumexp_attributes_t {
+  size_t struct_size;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_logsumexp_attributes_t;
 
 /* lt(a: T, b: T) -> y: bool */
 #define DG_OP_LT "lt"
@@ -407,6 +518,16 @@ typedef struct dg_min_attributes_t {
 /* neg(x: T) -> y: T */
 #define DG_OP_NEG "neg"
 
+/* norm(x: T, p: float, axis: axes, keepdim: bool) -> y: T */
+#define DG_OP_NORM "norm"
+typedef struct dg_norm_attributes_t {
+  size_t struct_size;
+  double p;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_norm_attributes_t;
+
 /* normal(shape: ints, dtype: dtype, seed: uint64, offset: uint64) -> y: T */
 #define DG_OP_NORMAL "normal"
 typedef struct dg_normal_attributes_t {
@@ -430,11 +551,26 @@ typedef struct dg_pad_attributes_t {
 /* pow(a: T, b: T) -> y: T */
 #define DG_OP_POW "pow"
 
+/* prod(x: T, axis: axes, keepdim: bool) -> y: T */
+#define DG_OP_PROD "prod"
+typedef struct dg_prod_attributes_t {
+  size_t struct_size;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_prod_attributes_t;
+
 /* reciprocal(x: T) -> y: T */
 #define DG_OP_RECIPROCAL "reciprocal"
 
 /* relu(x: T) -> y: T */
 #define DG_OP_RELU "relu"
+
+/* remainder(a: T, b: T) -> y: T */
+#define DG_OP_REMAINDER "remainder"
+
+/* right_shift(a: T, b: T) -> y: T */
+#define DG_OP_RIGHT_SHIFT "right_shift"
 
 /* round(x: T) -> y: T */
 #define DG_OP_ROUND "round"
@@ -506,6 +642,14 @@ typedef struct dg_softplus_attributes_t {
 
 /* softsign(x: T) -> y: T */
 #define DG_OP_SOFTSIGN "softsign"
+
+/* sort(x: T, axis: axis, descending: bool) -> values: T, indices: int64 */
+#define DG_OP_SORT "sort"
+typedef struct dg_sort_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int32_t descending; /* 0 or 1 */
+} dg_sort_attributes_t;
 
 /* sqrt(x: T) -> y: T */
 #define DG_OP_SQRT "sqrt"

@@ -62,7 +62,7 @@ template <class F, class T>
 using Predicate = Bool;
 
 // Which dtypes an op has: the groups of kernels/definitions.py.
-enum class Group { floats, numbers, all, bits };  // bits: integers and bool
+enum class Group { floats, integers, numbers, all, bits };  // bits: integers and bool
 
 template <class F, template <class, class> class Out, Group group>
 struct Unary {
@@ -84,7 +84,7 @@ struct UnaryWith {
 template <class Kind, Group group>
 constexpr Elementwise make_table() {
   Elementwise table{};
-  if constexpr (group != Group::bits) {
+  if constexpr (group != Group::bits && group != Group::integers) {
     for (Dtype dtype : {F32, F16, BF16}) table.loops[dtype] = Kind::template loop<float>;
     table.loops[F64] = Kind::template loop<double>;
   }
