@@ -40,7 +40,7 @@ test: build gen abi lint ## the whole test suite, and the kill rate of the plant
 
 .PHONY: bench
 bench: build ## measure against the peer, side by side
-	@$(PY) -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt
+	@test -d build/peers/torch || $(PY) -m pip install --quiet --disable-pip-version-check --target build/peers -r benchmarks/requirements.txt
 	$(PY) benchmarks/run.py
 
 # Headers of the device API are laid out by hand, and the generator has its own layout.

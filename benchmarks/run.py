@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+PEERS = Path(__file__).resolve().parents[1] / "build" / "peers"
 ROUNDS = 15
 SECONDS_A_ROUND = 0.05
 # Work-arounds for old BLAS builds that some machines set; they would slow one side only.
@@ -53,6 +54,7 @@ def measure(ours: Callable[[], Any], peer: Callable[[], Any]) -> tuple[float, fl
 
 def run_here(only: str, threads: int) -> list[dict[str, Any]]:
     """The rows of one thread count, in this process."""
+    sys.path.append(str(PEERS))  # last, so that only what is missing comes from there
     import dougong
     import torch
     from cases import cases
@@ -82,6 +84,10 @@ def run_in_child(only: str, threads: int) -> list[dict[str, Any]]:
     command = [sys.executable, __file__, "--only", only, "--child", str(threads)]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
+        print(
+            "nothing was measured: `make bench` installs the peer, benchmarks/requirements.txt names it",
+            file=sys.stderr,
+        )
         raise SystemExit(2)
     return json.loads(done.stdout)
 

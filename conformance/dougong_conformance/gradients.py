@@ -76,7 +76,7 @@ def subjects(name: str) -> tuple[Subject, ...]:
 def _signature(op: Any, case: Any) -> str:
     """Equal for cases that ask the same of a gradient; empty for those that ask nothing of it."""
     choice = _choice(op, case, "float64")
-    if choice is None or not case.get("gradient", True):
+    if choice is None or not case.get("differentiable", True):
         return ""
     inputs, attributes = questions.kernels("cases").draw(op, case, choice, 0)
     if sum(x.size for x in inputs if x is not None) > DEVICE_SIZE:
@@ -155,12 +155,11 @@ def _with_gaps(op: Any, drawn: Arrays, seed: int, positive: bool) -> Arrays:
 
 def _domain(op: Any, name: str, positive: bool) -> list[tuple[float, float]]:
     """The intervals that values come from: away from zero, or the op's own."""
-    if name in op.domain:
-        low, high = map(float, op.domain[name])
-        low, high = max(low, -2.0), min(high, 2.0)
-        edge = (high - low) / 10
-        return [(low + edge, high - edge)]
-    return [(0.4, 2.0)] if positive else [(-2.0, -0.4), (0.4, 2.0)]
+    low, high = map(float, op.domain.get(name, (0.0 if positive else -2.0, 2.0)))
+    low, high = max(low, -2.0), min(high, 2.0)
+    if low < 0 < high:
+        return [(low, low / 5), (high / 5, high)]
+    return [(low + (high - low) / 5, high)]
 
 
 def _on_grid(places: np.ndarray, intervals: Sequence[tuple[float, float]]) -> np.ndarray:

@@ -121,20 +121,19 @@ dg_status_t throws(const dg_kernel_t &original, dg_kernel_call_t call) {
 
 }  // namespace
 
-const Fault contract_faults[] = {
-    {"lies_about_support", lies_about_support, nullptr, 0},
-    {"refuses_late", refuses_after_writing, nullptr, 0},
-    {"axis_of_one", wrong_on_an_axis_of_one, nullptr, 0},
-    {"empty_input", wrong_on_an_empty_input, nullptr, 0},
-    {"hides_out_of_range", hides_out_of_range, nullptr, 0},
-    {"writes_out_of_range", writes_out_of_range, nullptr, 0},
-    {"no_negative_index", refuses_negative_indices, nullptr, 0},
-    {"changes_an_input", changes_an_input, nullptr, 0},
-    {"unknown_status", says_an_unknown_status, nullptr, 0},
-    {"second_output", forgets_the_second_output, nullptr, 0},
-    {"crashes", crashes, nullptr, 0},
-    {"exits", exits, nullptr, 0},
-    {"throws", throws, nullptr, 0},
-    {nullptr, nullptr, nullptr, 0}};
+const Fault contract_faults[] = {{"lies_about_support", lies_about_support, nullptr, 0},
+                                 {"refuses_late", refuses_after_writing, nullptr, 0},
+                                 {"axis_of_one", wrong_on_an_axis_of_one, nullptr, 0},
+                                 {"empty_input", wrong_on_an_empty_input, nullptr, 0},
+                                 {"hides_out_of_range", hides_out_of_range, nullptr, 0},
+                                 {"writes_out_of_range", writes_out_of_range, nullptr, 0},
+                                 {"no_negative_index", refuses_negative_indices, nullptr, 0},
+                                 {"changes_an_input", changes_an_input, nullptr, 0},
+                                 {"unknown_status", says_an_unknown_status, nullptr, 0},
+                                 {"second_output", forgets_the_second_output, nullptr, 0},
+                                 {"crashes", crashes, nullptr, 0},
+                                 {"exits", exits, nullptr, 0},
+                                 {"throws", throws, nullptr, 0},
+                                 {nullptr, nullptr, nullptr, 0}};
 
 }  // namespace mutant

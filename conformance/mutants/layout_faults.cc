@@ -50,8 +50,8 @@ dg_status_t drops_the_sign_of_strides(const dg_kernel_t &original, dg_kernel_cal
   for (Descriptor &input : call.inputs) {
     for (size_t i = 0; i < input.strides.size(); ++i) {
       if (input.strides[i] < 0 && input.shape[i] > 1) {
-        input.fields.byte_offset += static_cast<uint64_t>(input.strides[i] * (input.shape[i] - 1)) *
-                                    item_size(input.fields.dtype);
+        input.fields.byte_offset +=
+            static_cast<uint64_t>(input.strides[i] * (input.shape[i] - 1)) * item_size(input.fields.dtype);
         input.strides[i] = -input.strides[i];
       }
     }
@@ -130,19 +130,18 @@ dg_status_t forgets_the_end_of_a_long_axis(const dg_kernel_t &original, dg_kerne
 
 }  // namespace
 
-const Fault layout_faults[] = {
-    {"input_strides", ignores_input_strides, nullptr, 0},
-    {"output_strides", ignores_output_strides, nullptr, 0},
-    {"input_offset", ignores_input_offset, nullptr, 0},
-    {"output_offset", ignores_output_offset, nullptr, 0},
-    {"stride_zero", ignores_stride_zero, nullptr, 0},
-    {"negative_strides", drops_the_sign_of_strides, nullptr, 0},
-    {"stale_strides", reuses_the_first_strides, nullptr, 0},
-    {"overrun", overruns_the_output, nullptr, 0},
-    {"fills_gaps", fills_the_gaps, nullptr, 0},
-    {"partial_tile", skips_the_last_tile, nullptr, 0},
-    {"past_1024", off_by_one_past_1024, nullptr, 0},
-    {"long_axis", forgets_the_end_of_a_long_axis, nullptr, 0},
-    {nullptr, nullptr, nullptr, 0}};
+const Fault layout_faults[] = {{"input_strides", ignores_input_strides, nullptr, 0},
+                               {"output_strides", ignores_output_strides, nullptr, 0},
+                               {"input_offset", ignores_input_offset, nullptr, 0},
+                               {"output_offset", ignores_output_offset, nullptr, 0},
+                               {"stride_zero", ignores_stride_zero, nullptr, 0},
+                               {"negative_strides", drops_the_sign_of_strides, nullptr, 0},
+                               {"stale_strides", reuses_the_first_strides, nullptr, 0},
+                               {"overrun", overruns_the_output, nullptr, 0},
+                               {"fills_gaps", fills_the_gaps, nullptr, 0},
+                               {"partial_tile", skips_the_last_tile, nullptr, 0},
+                               {"past_1024", off_by_one_past_1024, nullptr, 0},
+                               {"long_axis", forgets_the_end_of_a_long_axis, nullptr, 0},
+                               {nullptr, nullptr, nullptr, 0}};
 
 }  // namespace mutant

@@ -42,8 +42,8 @@ dg_status_t download_even(dg_device_t *device, void *destination, const void *so
 
 dg_status_t copy_even(dg_device_t *device, void *destination, size_t destination_offset, const void *source,
                       size_t source_offset, size_t size, dg_stream_t *stream) {
-  return base().device.copy_device_to_device(device, destination, destination_offset, source, source_offset,
-                                             even(size), stream);
+  return base().device.copy_device_to_device(device, destination, destination_offset, source, source_offset, even(size),
+                                             stream);
 }
 
 void loses_the_last_byte_up(dg_plugin_t &, dg_device_api_t &device) { device.copy_host_to_device = upload_even; }
@@ -170,24 +170,23 @@ void has_an_absurd_size(dg_plugin_t &plugin, dg_device_api_t &) { plugin.struct_
 
 }  // namespace
 
-const Fault memory_faults[] = {
-    {"leaks", nullptr, leaks, 0},
-    {"misaligned", nullptr, misaligns, 0},
-    {"upload_last_byte", nullptr, loses_the_last_byte_up, 0},
-    {"download_last_byte", nullptr, loses_the_last_byte_down, 0},
-    {"copy_last_byte", nullptr, loses_the_last_byte, 0},
-    {"copy_offset", nullptr, ignores_the_source_offset, 0},
-    {"fill_offset", nullptr, fill_ignores_the_offset, 0},
-    {"fill_like_memset", nullptr, fills_like_memset, 0},
-    {"late_read", nullptr, reads_the_source_late, 0},
-    {"device_count", nullptr, changes_the_device_count, 0},
-    {"any_index", nullptr, opens_any_index, 0},
-    {"any_memory_kind", nullptr, takes_any_memory_kind, 0},
-    {"shared_memory", nullptr, shares_allocations, 0},
-    {"odd_alignment", nullptr, declares_an_odd_alignment, 0},
-    {"half_a_group", nullptr, has_half_a_group, 0},
-    {"required_slot", nullptr, lacks_a_required_slot, 0},
-    {"absurd_size", nullptr, has_an_absurd_size, 0},
-    {nullptr, nullptr, nullptr, 0}};
+const Fault memory_faults[] = {{"leaks", nullptr, leaks, 0},
+                               {"misaligned", nullptr, misaligns, 0},
+                               {"upload_last_byte", nullptr, loses_the_last_byte_up, 0},
+                               {"download_last_byte", nullptr, loses_the_last_byte_down, 0},
+                               {"copy_last_byte", nullptr, loses_the_last_byte, 0},
+                               {"copy_offset", nullptr, ignores_the_source_offset, 0},
+                               {"fill_offset", nullptr, fill_ignores_the_offset, 0},
+                               {"fill_like_memset", nullptr, fills_like_memset, 0},
+                               {"late_read", nullptr, reads_the_source_late, 0},
+                               {"device_count", nullptr, changes_the_device_count, 0},
+                               {"any_index", nullptr, opens_any_index, 0},
+                               {"any_memory_kind", nullptr, takes_any_memory_kind, 0},
+                               {"shared_memory", nullptr, shares_allocations, 0},
+                               {"odd_alignment", nullptr, declares_an_odd_alignment, 0},
+                               {"half_a_group", nullptr, has_half_a_group, 0},
+                               {"required_slot", nullptr, lacks_a_required_slot, 0},
+                               {"absurd_size", nullptr, has_an_absurd_size, 0},
+                               {nullptr, nullptr, nullptr, 0}};
 
 }  // namespace mutant

@@ -201,20 +201,19 @@ dg_status_t is_not_deterministic(const dg_kernel_t &original, dg_kernel_call_t c
 
 }  // namespace
 
-const Fault number_faults[] = {
-    {"bfloat16_inputs", rounds_inputs_to_bfloat16, nullptr, 0},
-    {"tf32_inputs", rounds_inputs_to_tf32, nullptr, 0},
-    {"narrow_accumulator", accumulates_in_bfloat16, nullptr, 0},
-    {"drops_nan", drops_nan, nullptr, 0},
-    {"truncates_cast", truncates_bfloat16, nullptr, 0},
-    {"truncates_product", truncates_the_product, nullptr, 0},
-    {"old_output", reads_the_old_output, nullptr, 0},
-    {"flushes", flushes_subnormals, nullptr, 0},
-    {"int64_as_int32", keeps_32_bits_of_int64, nullptr, 0},
-    {"negative_zero", loses_negative_zero, nullptr, 0},
-    {"true_is_255", writes_true_as_255, nullptr, 0},
-    {"only_one_is_true", reads_only_one_as_true, nullptr, 0},
-    {"not_deterministic", is_not_deterministic, nullptr, 0},
-    {nullptr, nullptr, nullptr, 0}};
+const Fault number_faults[] = {{"bfloat16_inputs", rounds_inputs_to_bfloat16, nullptr, 0},
+                               {"tf32_inputs", rounds_inputs_to_tf32, nullptr, 0},
+                               {"narrow_accumulator", accumulates_in_bfloat16, nullptr, 0},
+                               {"drops_nan", drops_nan, nullptr, 0},
+                               {"truncates_cast", truncates_bfloat16, nullptr, 0},
+                               {"truncates_product", truncates_the_product, nullptr, 0},
+                               {"old_output", reads_the_old_output, nullptr, 0},
+                               {"flushes", flushes_subnormals, nullptr, 0},
+                               {"int64_as_int32", keeps_32_bits_of_int64, nullptr, 0},
+                               {"negative_zero", loses_negative_zero, nullptr, 0},
+                               {"true_is_255", writes_true_as_255, nullptr, 0},
+                               {"only_one_is_true", reads_only_one_as_true, nullptr, 0},
+                               {"not_deterministic", is_not_deterministic, nullptr, 0},
+                               {nullptr, nullptr, nullptr, 0}};
 
 }  // namespace mutant

@@ -56,10 +56,9 @@ dg_status_t plan_serves_once(const dg_kernel_t &original, dg_kernel_call_t call)
 
 }  // namespace
 
-const Fault plan_faults[] = {
-    {"workspace_overrun", overruns_the_workspace, nullptr, workspace_size},
-    {"dirty_workspace", counts_on_a_clean_workspace, nullptr, workspace_size},
-    {"plan_serves_once", plan_serves_once, nullptr, workspace_size},
-    {nullptr, nullptr, nullptr, 0}};
+const Fault plan_faults[] = {{"workspace_overrun", overruns_the_workspace, nullptr, workspace_size},
+                             {"dirty_workspace", counts_on_a_clean_workspace, nullptr, workspace_size},
+                             {"plan_serves_once", plan_serves_once, nullptr, workspace_size},
+                             {nullptr, nullptr, nullptr, 0}};
 
 }  // namespace mutant

@@ -52,7 +52,8 @@ std::string own_name() {
 }
 
 const Fault *find_fault(const std::string &name) {
-  for (const Fault *table : {layout_faults, number_faults, contract_faults, plan_faults, memory_faults, stream_faults}) {
+  for (const Fault *table :
+       {layout_faults, number_faults, contract_faults, plan_faults, memory_faults, stream_faults}) {
     for (; table->name; ++table) {
       if (name == std::string("mutant_") + table->name) return table;
     }

@@ -83,17 +83,16 @@ void elapsed_is_always_zero(dg_plugin_t &, dg_device_api_t &device) { device.eve
 
 }  // namespace
 
-const Fault stream_faults[] = {
-    {"early_event", nullptr, event_completes_early, 0},
-    {"stream_query", nullptr, stream_query_always_says_ok, 0},
-    {"no_synchronize", nullptr, synchronize_does_not_wait, 0},
-    {"no_wait", nullptr, streams_do_not_wait_for_events, 0},
-    {"uncovered_copies", nullptr, events_do_not_cover_copies, 0},
-    {"uncovered_fills", nullptr, events_do_not_cover_fills, 0},
-    {"callback_twice", nullptr, callbacks_run_twice, 0},
-    {"callback_early", nullptr, callbacks_run_early, 0},
-    {"records_once", nullptr, records_once, 0},
-    {"no_time", nullptr, elapsed_is_always_zero, 0},
-    {nullptr, nullptr, nullptr, 0}};
+const Fault stream_faults[] = {{"early_event", nullptr, event_completes_early, 0},
+                               {"stream_query", nullptr, stream_query_always_says_ok, 0},
+                               {"no_synchronize", nullptr, synchronize_does_not_wait, 0},
+                               {"no_wait", nullptr, streams_do_not_wait_for_events, 0},
+                               {"uncovered_copies", nullptr, events_do_not_cover_copies, 0},
+                               {"uncovered_fills", nullptr, events_do_not_cover_fills, 0},
+                               {"callback_twice", nullptr, callbacks_run_twice, 0},
+                               {"callback_early", nullptr, callbacks_run_early, 0},
+                               {"records_once", nullptr, records_once, 0},
+                               {"no_time", nullptr, elapsed_is_always_zero, 0},
+                               {nullptr, nullptr, nullptr, 0}};
 
 }  // namespace mutant

@@ -87,10 +87,14 @@ void Elements::set_bits(size_t i, uint64_t bits) { std::memcpy((*this)[i], &bits
 namespace {
 int mantissa_bits(dg_dtype_t dtype) {
   switch (dtype) {
-    case DG_DTYPE_FLOAT16: return 10;
-    case DG_DTYPE_BFLOAT16: return 7;
-    case DG_DTYPE_FLOAT32: return 23;
-    default: return 52;
+    case DG_DTYPE_FLOAT16:
+      return 10;
+    case DG_DTYPE_BFLOAT16:
+      return 7;
+    case DG_DTYPE_FLOAT32:
+      return 23;
+    default:
+      return 52;
   }
 }
 }  // namespace

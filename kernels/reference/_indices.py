@@ -1,4 +1,4 @@
-"""Index arithmetic of gather and scatter."""
+"""Indices: checked, and turned into places."""
 
 import numpy as np
 
@@ -10,6 +10,14 @@ def checked(index, size):
     if bad.any():
         raise IndexError(f"index {index[bad].ravel()[0]} is outside an axis of size {size}")
     return np.where(index < 0, index + size, index)
+
+
+def checked_classes(target, kept, classes):
+    """Class numbers; 0 where the row is not kept. Raises IndexError for one outside 0 .. classes - 1."""
+    outside = kept & ((target < 0) | (target >= classes))
+    if outside.any():
+        raise IndexError(f"target {target[outside][0]} is none of {classes} classes")
+    return np.where(kept, target, 0)
 
 
 def places(index, shape, axis):

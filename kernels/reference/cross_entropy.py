@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._indices import checked
+from ._indices import checked_classes
 from .log_softmax import log_softmax
 
 
@@ -10,7 +10,7 @@ def cross_entropy(x, target, weight, *, reduction, ignore_index, label_smoothing
     """As PyTorch defines it: with smoothing s, (1 - s) of the target's loss and s / classes of every class's."""
     classes = x.shape[1]
     kept = target != ignore_index
-    index = np.where(kept, checked(np.where(kept, target, 0), classes), 0) if classes else np.zeros_like(target)
+    index = checked_classes(target, kept, classes)
     weight = np.ones(classes, x.dtype) if weight is None else weight
     smoothing = x.dtype.type(label_smoothing)
     rows = np.arange(len(target))

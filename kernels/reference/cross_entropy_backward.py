@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ._indices import checked
+from ._indices import checked_classes
 from .softmax import softmax
 
 
 def cross_entropy_backward(dy, x, target, weight, *, reduction, ignore_index, label_smoothing):
     classes = x.shape[1]
     kept = target != ignore_index
-    index = np.where(kept, checked(np.where(kept, target, 0), classes), 0)
+    index = checked_classes(target, kept, classes)
     weight = np.ones(classes, x.dtype) if weight is None else weight
     smoothing = x.dtype.type(label_smoothing)
     # The loss is -sum(coefficient * log_softmax).

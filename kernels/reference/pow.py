@@ -1,5 +1,7 @@
 """a to the power of b."""
 
+import builtins
+
 import numpy as np
 
 
@@ -21,8 +23,5 @@ def integer_power(a, b):
 def one_power(x, y, bits, dtype):
     if y < 0:
         return x if x in (1, -1) and y % 2 else abs(x) if x in (1, -1) else 0
-    value = np.uint64(builtin_pow(x, y, 1 << bits))
+    value = np.uint64(builtins.pow(x, y, 1 << bits))
     return value.astype(f"u{bits // 8}").astype(dtype)
-
-
-builtin_pow = __builtins__["pow"] if isinstance(__builtins__, dict) else __builtins__.pow

@@ -48,7 +48,7 @@ dg_status_t device_get_properties(dg_device_t *, dg_device_properties_t *out) {
   const char *architectures[] = {"baseline", "avx2", "avx512"};
   set<const char *>(out, &out->name, "Host CPU");
   set(out, &out->architecture, architectures[int(current_isa)]);
-  set<uint64_t>(out, &out->capabilities, DG_DEVICE_HOST_ACCESSIBLE | DG_DEVICE_DETERMINISTIC);
+  set<uint64_t>(out, &out->capabilities, DG_DEVICE_HOST_ACCESSIBLE | DG_DEVICE_DETERMINISTIC | DG_DEVICE_CONCURRENT);
   set<uint64_t>(out, &out->memory_total, host_memory().total);
   set<uint64_t>(out, &out->alignment, memory_alignment);
   set<int32_t>(out, &out->compute_units, thread_count());

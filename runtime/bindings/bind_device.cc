@@ -60,11 +60,10 @@ py::str text(const char *value) {
 }
 
 py::list capability_names(const Device &device) {
-  const std::pair<uint64_t, const char *> known[] = {{DG_DEVICE_HOST_ACCESSIBLE, "host_accessible"},
-                                                     {DG_DEVICE_OPAQUE_MEMORY, "opaque_memory"},
-                                                     {DG_DEVICE_DETERMINISTIC, "deterministic"},
-                                                     {DG_DEVICE_FLUSHES_SUBNORMALS, "flushes_subnormals"},
-                                                     {DG_DEVICE_TRUNCATES_SUMS, "truncates_sums"}};
+  const std::pair<uint64_t, const char *> known[] = {
+      {DG_DEVICE_HOST_ACCESSIBLE, "host_accessible"}, {DG_DEVICE_OPAQUE_MEMORY, "opaque_memory"},
+      {DG_DEVICE_DETERMINISTIC, "deterministic"},     {DG_DEVICE_FLUSHES_SUBNORMALS, "flushes_subnormals"},
+      {DG_DEVICE_TRUNCATES_SUMS, "truncates_sums"},   {DG_DEVICE_CONCURRENT, "concurrent"}};
   py::list names;
   for (const auto &[bit, name] : known)
     if (device.has(bit)) names.append(name);

@@ -79,6 +79,7 @@ struct Guard {
 };
 
 Device &imported_device(const dg_tensor_t &tensor) {
+  const Unlocked unlocked;  // a device may be opened here
   if (tensor.device_type == dlpack::cpu) return Registry::get().device("cpu:0");
   Plugin *found = nullptr;
   for (Plugin *plugin : Registry::get().loaded()) {

@@ -16,6 +16,18 @@ namespace dougong {
 
 namespace {
 
+// What callbacks have let go of. It is dropped on the main thread: a tensor among it may need the plugin, which a
+// callback may not call.
+py::list &leftovers() {
+  static auto *list = new py::list;  // leaked on purpose
+  return *list;
+}
+
+int drop_leftovers(void *) {
+  leftovers().attr("clear")();
+  return 0;
+}
+
 // A Python function that runs once, on a thread of the plugin. What it raises goes to sys.unraisablehook.
 class Callback {
  public:
@@ -25,12 +37,14 @@ class Callback {
     if (!Py_IsInitialized() || Plugin::exiting()) return;
     const py::gil_scoped_acquire gil;
     const auto function = py::reinterpret_steal<py::function>(function_);
+    leftovers().append(function);
     try {
       function(py::module_::import("dougong._errors").attr("Status")(status));
     } catch (py::error_already_set &error) {
       error.restore();
       PyErr_WriteUnraisable(function.ptr());
     }
+    Py_AddPendingCall(drop_leftovers, nullptr);
   }
 
  private:

@@ -117,7 +117,8 @@ void bind_ledger(py::module_ &module) {
 // ---- A dense or strided look at host memory, for NumPy -----------------------------------------------------------
 
 struct HostView {
-  PyObject_HEAD TensorImpl *impl;
+  PyObject_HEAD
+  TensorImpl *impl;
   Py_ssize_t shape[DG_MAX_NDIM], strides[DG_MAX_NDIM];
 };
 

@@ -12,7 +12,8 @@
 namespace dougong {
 
 struct PyTensor {
-  PyObject_HEAD TensorImpl *impl;  // owned
+  PyObject_HEAD
+  TensorImpl *impl;  // owned
   PyObject *weakrefs;
 };
 

@@ -69,13 +69,23 @@ class Reader {
       set_attribute(op_.attributes[index - op_.input_count], index - op_.input_count, value);
   }
 
-  void set_keyword(PyObject *name, PyObject *value) {
-    const char *text = PyUnicode_AsUTF8(name);
+  // The place of the input or attribute of that name, or -1. dim and keepdims are other names of axis and keepdim.
+  int find_parameter(const char *text) const {
+    if (std::strcmp(text, "dim") == 0) text = "axis";
+    if (std::strcmp(text, "keepdims") == 0) text = "keepdim";
     for (int i = 0; i < op_.input_count + op_.attribute_count; ++i) {
       const char *known = i < op_.input_count ? op_.inputs[i].name : op_.attributes[i - op_.input_count].name;
-      if (std::strcmp(text, known) != 0) continue;
-      if (given_ >> i & 1) raise_type_error("%s: %s is given twice", op_.name, known);
-      return set_parameter(i, value);
+      if (std::strcmp(text, known) == 0) return i;
+    }
+    return -1;
+  }
+
+  void set_keyword(PyObject *name, PyObject *value) {
+    const char *text = PyUnicode_AsUTF8(name);
+    const int index = find_parameter(text);
+    if (index >= 0) {
+      if (given_ >> index & 1) raise_type_error("%s: %s is given twice", op_.name, text);
+      return set_parameter(index, value);
     }
     if (std::strcmp(text, "out") == 0) return set_out(value);
     if (std::strcmp(text, "device") == 0 && op_.input_count == 0) {

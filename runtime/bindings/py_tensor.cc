@@ -59,7 +59,10 @@ bool read_operand(PyObject *object, Arg *arg) {
     return true;
   }
   arg->is_scalar = true;
-  return scalar_from_python(object, &arg->scalar);
+  if (scalar_from_python(object, &arg->scalar)) return true;
+  if (py::hasattr(object, "__array_interface__"))
+    raise_type_error("a tensor and a NumPy array do not mix; dougong.tensor(array) makes a tensor of it");
+  return false;
 }
 
 PyObject *binary(OpId id, PyObject *a, PyObject *b) {

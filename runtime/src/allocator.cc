@@ -77,6 +77,7 @@ Block *Allocator::allocate_slowly(uint64_t size, Stream &stream) {
     fail(DG_STATUS_INVALID_ARGUMENT, "memory of %s was asked for on a stream of %s", s.device.name().c_str(),
          stream.device().name().c_str());
   const Unlocked unlocked(!s.device.synchronous());
+  s.device.run_deferred();
   std::unique_lock<std::mutex> guard(s.slow);
   if (s.mode != Mode::normal) s.device.throw_noted();
   if (size > size_limit) s.raise_exhausted(size);
@@ -141,7 +142,7 @@ void Allocator::free_slowly(Block *block) {
     users = std::move(*piece->users);
     piece->users = nullptr;
   }
-  s.give_back(piece, std::move(users));
+  s.device.run_or_defer([&s, piece, users = std::move(users)] { s.give_back(piece, users); });
 }
 
 void Allocator::record_stream(Block *block, Stream &stream) {

@@ -217,6 +217,7 @@ void Device::copy_between(Device &destination_device, void *destination, uint64_
 
 void Device::synchronize() {
   check_usable();
+  run_deferred();
   const Unlocked unlocked(!synchronous());
   if (api().device_synchronize)
     plugin_.check(api().device_synchronize(handle_), "device_synchronize");
@@ -227,9 +228,17 @@ void Device::synchronize() {
 
 // All of them, also after a failure; then the first failure.
 void Device::synchronize_streams() {
-  std::lock_guard<std::mutex> guard(streams_mutex_);
+  std::vector<Ref<Stream>> streams;
+  {
+    std::lock_guard<std::mutex> guard(streams_mutex_);
+    for (Stream *stream : streams_) {
+      if (!stream->try_retain()) continue;
+      streams.emplace_back(stream);
+      stream->release();
+    }
+  }
   std::unique_ptr<Error> first;
-  for (Stream *stream : streams_) {
+  for (const Ref<Stream> &stream : streams) {
     try {
       plugin_.check(api().stream_synchronize(handle_, stream->handle()), "stream_synchronize");
     } catch (const Error &error) {
@@ -250,6 +259,24 @@ void Device::throw_first_noted() {
   const std::unique_ptr<Error> error = std::move(noted_);
   has_noted_.store(false, std::memory_order_release);
   if (error) throw Error(*error);
+}
+
+void Device::run_or_defer(std::function<void()> function) {
+  if (!inside_callback()) return function();
+  std::lock_guard<std::mutex> guard(deferred_mutex_);
+  deferred_.push_back(std::move(function));
+  has_deferred_.store(true, std::memory_order_release);
+}
+
+void Device::run_all_deferred() {
+  if (inside_callback()) return;
+  std::vector<std::function<void()>> functions;
+  {
+    std::lock_guard<std::mutex> guard(deferred_mutex_);
+    functions.swap(deferred_);
+    has_deferred_.store(false, std::memory_order_release);
+  }
+  for (const auto &function : functions) function();
 }
 
 void Device::add_stream(Stream &stream) {

@@ -5,6 +5,7 @@
 #include <dougong/dg_device.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -45,6 +46,8 @@ class Device {
   Stream &current_stream();
   void set_current_stream(Stream &stream);
   Stream &default_stream() { return *default_stream_; }
+  // Of a synchronous device that bears one call at a time: held during it.
+  std::mutex &call_mutex() { return call_mutex_; }
   Ref<Stream> create_stream(int32_t priority);
 
   // Copies, queued on the stream, with the stated defaults where the plugin has no slot. A size of zero does nothing.
@@ -69,6 +72,13 @@ class Device {
     if (__builtin_expect(has_noted_.load(std::memory_order_acquire), 0)) throw_first_noted();
   }
 
+  // Runs the function now; on the thread of a callback, which may not call the plugin, it is kept for the next call of
+  // `run_deferred` on another thread.
+  void run_or_defer(std::function<void()> function);
+  void run_deferred() {
+    if (__builtin_expect(has_deferred_.load(std::memory_order_acquire), 0)) run_all_deferred();
+  }
+
   // The dispatcher's own table of the kernels; it lives as long as the device.
   std::atomic<const void *> kernel_index{nullptr};
   // The Python object of this device, owned by it.
@@ -81,6 +91,7 @@ class Device {
   void read_kernels();
   void synchronize_streams();
   void throw_first_noted();
+  void run_all_deferred();
   void add_stream(Stream &stream);
   void remove_stream(Stream &stream);
 
@@ -92,12 +103,16 @@ class Device {
   std::vector<const dg_kernel_t *> kernels_;
   std::unique_ptr<Allocator> allocator_;
   Ref<Stream> default_stream_;
+  std::mutex call_mutex_;
   std::atomic<bool> streams_in_use_{false};  // some thread has had another current stream than the default one
   std::mutex streams_mutex_;
   std::vector<Stream *> streams_;
   std::mutex noted_mutex_;
   std::unique_ptr<Error> noted_;
   std::atomic<bool> has_noted_{false};
+  std::mutex deferred_mutex_;
+  std::vector<std::function<void()>> deferred_;
+  std::atomic<bool> has_deferred_{false};
 };
 
 }  // namespace dougong

@@ -28,15 +28,15 @@ void infer_shapes(const OpDef &op, const OpCall &call, Shape *shapes) {
     op.infer(call, shapes);
     return;
   }
-  bool first = true;
+  const Tensor *first = nullptr;
+  bool equal = true;
   for (int i = 0; i < call.input_count; ++i) {
-    if (!call.inputs[i].defined()) continue;
-    const Shape shape = call.inputs[i].shape();
-    if (first)
-      shapes[0] = shape;
-    else if (shape != shapes[0])
-      shapes[0] = broadcast_inputs(op, call, shapes[0], shape);
-    first = false;
+    const Tensor &input = call.inputs[i];
+    if (!input.defined()) continue;
+    if (!first) first = &input, shapes[0] = input.shape();
+    if (equal && same_shape(input, *first)) continue;
+    equal = false;
+    shapes[0] = broadcast_inputs(op, call, shapes[0], input.shape());
   }
 }
 

@@ -72,7 +72,7 @@ class Launch {
   }
 
  private:
-  bool broadcasts(const Tensor &tensor) const { return op_.elementwise && tensor.shape() != outputs_[0].shape(); }
+  bool broadcasts(const Tensor &tensor) const { return op_.elementwise && !same_shape(tensor, outputs_[0]); }
 
   static bool aligned(const KernelEntry &entry, const Tensor &tensor) {
     return entry.kernel.alignment <= 1 || tensor.descriptor().byte_offset % entry.kernel.alignment == 0 ||
@@ -162,6 +162,7 @@ class Launch {
       if (status != DG_STATUS_OK) return status;
     }
     const Unlocked unlocked(!device_.synchronous() || work_bytes() > unlock_bytes);
+    const Submission submission(stream);
     return entry.kernel.launch(&call);
   }
 

@@ -18,6 +18,13 @@ class RefCounted {
   void release() const {
     if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
+  // False if the last reference is gone already: for lists that do not own what they list.
+  bool try_retain() const {
+    int64_t count = count_.load(std::memory_order_relaxed);
+    while (count > 0)
+      if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acquire)) return true;
+    return false;
+  }
   int64_t use_count() const { return count_.load(std::memory_order_acquire); }
 
  protected:

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "device.h"
 
@@ -12,9 +13,12 @@ namespace {
 
 using Function = std::function<void(dg_status_t)>;
 
+thread_local bool running_callback = false;
+
 // What the plugin calls. Nothing may be thrown into it.
 void run_callback(void *user_data, dg_status_t status) {
   const std::unique_ptr<Function> function(static_cast<Function *>(user_data));
+  const bool before = std::exchange(running_callback, true);
   try {
     (*function)(status);
   } catch (const std::exception &error) {
@@ -22,6 +26,7 @@ void run_callback(void *user_data, dg_status_t status) {
   } catch (...) {
     std::fprintf(stderr, "dougong: a stream callback failed with an unknown exception\n");
   }
+  running_callback = before;
 }
 
 // For calls that cannot throw: what they find is thrown later.
@@ -42,10 +47,16 @@ bool done(Device &device, dg_status_t status, const char *slot) {
 
 }  // namespace
 
+bool inside_callback() { return running_callback; }
+
 Stream::Stream(Device &device, int32_t priority) : device_(device) {
   device.check_usable();
   const dg_device_api_t &api = device.api();
-  if (!api.stream_create) return;
+  if (!api.stream_create) {
+    if (!device.has(DG_DEVICE_CONCURRENT)) mutex_ = &device.call_mutex();
+    return;
+  }
+  mutex_ = &own_mutex_;
   const Unlocked unlocked;
   device.plugin().check(api.stream_create(device.handle(), priority, &handle_), "stream_create");
   device.add_stream(*this);
@@ -55,7 +66,9 @@ Stream::~Stream() {
   if (!handle_ || !device_.plugin().usable()) return;
   const Unlocked unlocked;
   device_.remove_stream(*this);
-  note(device_, device_.api().stream_destroy(device_.handle(), handle_), "stream_destroy");
+  device_.run_or_defer([&device = device_, handle = handle_] {
+    note(device, device.api().stream_destroy(device.handle(), handle), "stream_destroy");
+  });
 }
 
 bool Stream::query() {
@@ -66,6 +79,7 @@ bool Stream::query() {
 
 void Stream::synchronize() {
   device_.check_usable();
+  device_.run_deferred();
   if (handle_) {
     const Unlocked unlocked;
     device_.plugin().check(device_.api().stream_synchronize(device_.handle(), handle_), "stream_synchronize");
@@ -118,7 +132,9 @@ Event::Event(Device &device, bool timing) : device_(device), timing_(timing) {
 Event::~Event() {
   if (!handle_ || !device_.plugin().usable()) return;
   const Unlocked unlocked;
-  note(device_, device_.api().event_destroy(device_.handle(), handle_), "event_destroy");
+  device_.run_or_defer([&device = device_, handle = handle_] {
+    note(device, device.api().event_destroy(device.handle(), handle), "event_destroy");
+  });
 }
 
 void Event::record(Stream &stream) {

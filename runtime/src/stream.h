@@ -37,19 +37,31 @@ class Stream : public RefCounted {
   friend class Allocator;
   Device &device_;
   dg_stream_t *handle_ = nullptr;
-  std::mutex submission_;
+  std::mutex own_mutex_;
+  std::mutex *mutex_ = nullptr;        // held during calls that concern the stream; null where none is needed
   std::atomic<void *> pool_{nullptr};  // the allocator's memory of this stream
 };
 
-// Held while calling a slot that is tagged [one thread per stream]: the interpreter's lock is released, then the stream
-// is taken. Does nothing on a synchronous device.
+// This thread is running a stream's callback: it may not call the plugin.
+bool inside_callback();
+
+// Held while calling a slot that is tagged [one thread per stream]: the stream is taken, of a synchronous device all of
+// it, unless it bears concurrent calls. Who waits for it does not hold the interpreter's lock, and nobody holds that
+// while an asynchronous device works.
 class Submission {
  public:
   explicit Submission(Stream &stream) : unlocked_(stream.handle() != nullptr) {
-    if (stream.handle()) guard_ = std::unique_lock<std::mutex>(stream.submission_);
+    if (stream.mutex_) take(*stream.mutex_);
   }
 
  private:
+  void take(std::mutex &mutex) {
+    guard_ = std::unique_lock<std::mutex>(mutex, std::try_to_lock);
+    if (guard_.owns_lock()) return;
+    const Unlocked unlocked;
+    guard_.lock();
+  }
+
   Unlocked unlocked_;
   std::unique_lock<std::mutex> guard_;
 };

@@ -97,6 +97,11 @@ class Tensor : public Ref<TensorImpl> {
   Tensor detach() const;
 };
 
+inline bool same_shape(const Tensor &a, const Tensor &b) {
+  const dg_tensor_t &x = a.descriptor(), &y = b.descriptor();
+  return x.ndim == y.ndim && std::equal(x.shape, x.shape + x.ndim, y.shape);
+}
+
 // Strides of dense row-major memory.
 Shape dense_strides(const Shape &shape);
 // Whether the elements lie densely in row-major order; axes of size 1 do not count, and an empty tensor is dense.

@@ -45,7 +45,7 @@ Tensor expand(const Tensor &tensor, const Shape &wanted) {
                    [from](const Tensor &dy) { return ops::sum_to(dy, from); });
 }
 
-static Shape resolve_shape(const Tensor &tensor, const Shape &wanted) {
+static Shape resolve_shape(const char *what, const Tensor &tensor, const Shape &wanted) {
   Shape shape = wanted;
   int64_t unknown = -1, known = 1;
   bool fits = true;
@@ -64,7 +64,7 @@ static Shape resolve_shape(const Tensor &tensor, const Shape &wanted) {
     fits &= known == tensor.numel();
   }
   if (!fits)
-    fail(DG_STATUS_INVALID_ARGUMENT, "reshape: %lld elements of shape %s do not make shape %s",
+    fail(DG_STATUS_INVALID_ARGUMENT, "%s: %lld elements of shape %s do not make shape %s", what,
          (long long)tensor.numel(), tensor.shape().text().c_str(), wanted.text().c_str());
   return shape;
 }
@@ -102,7 +102,7 @@ static Tensor viewed(const Tensor &tensor, const Shape &shape, const Shape &stri
 }
 
 Tensor reshape(const Tensor &tensor, const Shape &wanted) {
-  const Shape shape = resolve_shape(tensor, wanted);
+  const Shape shape = resolve_shape("reshape", tensor, wanted);
   if (shape == tensor.shape()) return tensor;
   Shape strides;
   if (view_strides(tensor, shape, strides)) return viewed(tensor, shape, strides);
@@ -110,7 +110,7 @@ Tensor reshape(const Tensor &tensor, const Shape &wanted) {
 }
 
 Tensor view(const Tensor &tensor, const Shape &wanted) {
-  const Shape shape = resolve_shape(tensor, wanted);
+  const Shape shape = resolve_shape("view", tensor, wanted);
   Shape strides;
   if (!view_strides(tensor, shape, strides))
     fail(DG_STATUS_INVALID_ARGUMENT,

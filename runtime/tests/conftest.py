@@ -14,7 +14,8 @@ import dougong
 import pytest
 
 SOURCES = Path(__file__).parent / "plugins"
-FLAGS = ["-std=gnu11", "-O0", "-shared", "-fPIC", "-pthread"]
+COMPILERS = {".c": ["cc", "-std=gnu11"], ".cc": ["c++", "-std=c++17"]}
+FLAGS = ["-O0", "-shared", "-fPIC", "-pthread"]
 
 Compile = Callable[..., Path]
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
@@ -28,15 +29,10 @@ def compile_plugin(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     def compile_once(source: str, switches: tuple[str, ...], file: str) -> Path:
         output = tmp_path_factory.mktemp("plugin") / file
         defines = [f"-D{switch}" for switch in switches]
-        command = [
-            "cc",
-            *FLAGS,
-            *defines,
-            f"-I{dougong.get_include()}",
-            str(SOURCES / f"{source}.c"),
-            "-o",
-            str(output),
-        ]
+        (file_of_source,) = SOURCES.glob(f"{source}.c*")
+        compiler = COMPILERS[file_of_source.suffix]
+        include = f"-I{dougong.get_include()}"
+        command = [*compiler, *FLAGS, *defines, include, str(file_of_source), "-o", str(output)]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return output

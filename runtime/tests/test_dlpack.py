@@ -54,10 +54,15 @@ def integers(values):
     return None if values is None else (ctypes.c_int64 * max(len(values), 1))(*values)
 
 
+# The deleter is Python code, and may be called long after a test has forgotten its producer.
+ALIVE = []
+
+
 class Producer:
     """A capsule over a NumPy array's memory, and how often its deleter was called."""
 
     def __init__(self, array, shape, strides=None, byte_offset=0, versioned=True, **fields):
+        ALIVE.append(self)
         self.array, self.deleted = array, 0
         self.shape, self.strides = integers(shape), integers(strides)
         self.deleter = DELETER(self._delete)
@@ -303,3 +308,48 @@ def test_copies_and_other_devices_are_explicit():
 
 def test_tensor_is_its_own_namespace():
     assert dougong.ones(1).__array_namespace__() is dougong
+
+
+# -- streams -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow(named):
+    """An asynchronous plugin whose every piece of work takes a while, and its library."""
+    path = named("q_dlpack", source="queue")
+    dougong.load_plugin(path)
+    library = ctypes.CDLL(str(path))
+    yield library
+    library.queue_set_delay(0)
+    dougong.device("q_dlpack:0").synchronize()
+
+
+@pytest.mark.parametrize("consumer", [None, "another stream"])
+def test_consumer_sees_what_was_queued_before_the_export(slow, consumer):
+    """The test is the consumer: it waits for its own stream alone, and looks at the memory itself."""
+    device = dougong.device("q_dlpack:0")
+    base, stream = dougong.zeros(1024, device=device), dougong.Stream(device)
+    device.synchronize()
+    slow.queue_set_delay(30)
+    base.copy_(dougong.full((1024,), 7.0))
+    base.__dlpack__(stream=stream.handle if consumer else None)
+    if consumer:
+        stream.synchronize()
+    memory = (ctypes.c_float * 1024).from_address(base.data_ptr())
+    assert list(memory) == [7.0] * 1024
+
+
+def test_minus_one_asks_for_no_ordering(slow):
+    """The export returns while work of the stream is still held back."""
+    device = dougong.device("q_dlpack:0")
+    base, stream = dougong.ones(16, device=device), dougong.current_stream(device)
+    device.synchronize()
+    slow.queue_hold(1)
+    try:
+        stream.add_callback(lambda status: None)
+        base.__dlpack__(stream=-1)
+        assert not stream.query()
+    finally:
+        slow.queue_hold(0)
+    stream.synchronize()
+    assert stream.query()

@@ -192,6 +192,14 @@ def test_a_failing_initialize_keeps_its_first_sentence(named: Named) -> None:
         assert str(path) in str(caught.value)
 
 
+def test_an_exception_out_of_initialize_is_a_failure(compile_plugin: Named) -> None:
+    path = compile_plugin("throws", file="libdg_throws.so")
+    for _ in range(2):
+        with pytest.raises(dougong.InternalError, match="initialize let a C\\+\\+ exception out") as caught:
+            dougong.load_plugin(path)
+        assert str(path) in str(caught.value)
+
+
 def test_an_unknown_status_is_a_failure(named: Named) -> None:
     with pytest.raises(
         dougong.InternalError, match=r"initialize returned the status 77, which is none of the device API"

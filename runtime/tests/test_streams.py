@@ -213,6 +213,38 @@ def exhaust(device: dougong.Device) -> None:
         dougong.empty(10**9, device=device)
 
 
+@pytest.mark.parametrize("wait", ["stream", "device", "copy to the host", "emptying the cache"])
+def test_what_a_callback_drops_does_not_deadlock_with_who_waits(full: SimpleNamespace, wait: str) -> None:
+    """As the garbage collector may do it on a thread of the plugin, which may not call the plugin there."""
+    stream = dougong.Stream(full.device)
+    with dougong.stream(stream):
+        kept = dougong.tensor([1.0], device=full.device)
+        dropped = [dougong.Stream(full.device), dougong.Event(full.device), dougong.tensor([2.0], device=full.device)]
+        _core._record_stream(dropped[2], dougong.Stream(full.device))
+        full.library.queue_set_delay(20)
+        stream.add_callback(lambda status: dropped.clear())
+        WAITS[wait](full, stream, stream.record_event(), kept)
+    full.library.queue_set_delay(0)
+    full.device.synchronize()
+    del kept
+    full.device.empty_cache()
+    assert dropped == []
+
+
+def test_what_a_callback_held_is_dropped_on_the_main_thread(full: SimpleNamespace) -> None:
+    class Held:
+        def __del__(self) -> None:
+            dropped.append(threading.get_ident())
+
+    dropped: list[int] = []
+    stream, held = dougong.Stream(full.device), Held()
+    full.library.queue_set_delay(5)
+    stream.add_callback(lambda status, held=held: None)
+    del held
+    stream.synchronize()
+    assert dropped == [threading.main_thread().ident]
+
+
 WAITS = {
     "stream": lambda plugin, stream, event, tensor: stream.synchronize(),
     "event": lambda plugin, stream, event, tensor: event.synchronize(),
@@ -382,7 +414,7 @@ def test_threads_may_share_a_stream(plugin: SimpleNamespace) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert failures == []
+    assert failures == [] and plugin.library.queue_violations() == 0
 
 
 def test_streams_of_a_synchronous_device_are_empty_shells() -> None:

@@ -405,3 +405,30 @@ def test_tensor_takes_a_snapshot_of_the_array(size):
     x = dougong.tensor(array)
     array[:] = -1
     assert np.array_equal(x.numpy(), np.arange(size))
+
+
+def test_axis_may_be_called_dim():
+    x = arange(2, 3).float()
+    assert dougong.stack([x, x], dim=1).shape == (2, 2, 3)
+    assert [p.shape for p in dougong.split(x, 1, dim=1)] == [(2, 1)] * 3
+    assert x.std(dim=0, keepdims=True).shape == (1, 3)
+    assert x.sum(dim=1, keepdims=True).shape == (2, 1)
+    assert dougong.cat([x, x], dim=1).shape == (2, 6)
+    assert x.softmax(dim=0).shape == x.argmax(dim=0, keepdim=True).expand(2, 3).shape
+    with pytest.raises(TypeError, match="axis is given twice"):
+        dougong.std(x, axis=0, dim=0)
+    with pytest.raises(TypeError, match="dim is given twice"):
+        x.sum(0, dim=0)
+    with pytest.raises(TypeError, match="relu has no argument dim"):
+        x.relu(dim=0)
+
+
+@pytest.mark.parametrize("mix", [lambda a, x: a + x, lambda a, x: x + a, lambda a, x: x * a])
+def test_arrays_and_tensors_do_not_mix_and_the_error_says_what_to_do(mix):
+    with pytest.raises(TypeError, match=r"dougong\.tensor\(array\)"):
+        mix(np.ones(3), dougong.ones(3))
+
+
+def test_view_that_does_not_fit_is_named_as_it_was_called():
+    with pytest.raises(ValueError, match=r"view: 3 elements of shape \(3,\)"):
+        dougong.ones(3).view(5)

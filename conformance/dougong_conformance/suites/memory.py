@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from ..buffer import expect_bytes
 from ..case import Case, Context, Fail, Unsupported
@@ -388,6 +389,21 @@ def fill_pattern_read(session: Session) -> None:
     expect_bytes("a fill whose pattern was overwritten after the call", buffer.read(), bytes(range(16)) * (1 << 16))
 
 
+def copies_from_threads(session: Session) -> None:
+    """Eight threads copy at a time on a synchronous device that says it bears that: each reads what it wrote."""
+    device = session.device
+    if device.own_stream or not device.properties().capabilities & C.DG_DEVICE_CONCURRENT:
+        raise Unsupported("the device is not synchronous, or does not declare DG_DEVICE_CONCURRENT")
+
+    def work(buffer: Any, tag: int) -> None:
+        for i in range(100):
+            data = bytes([(tag * 31 + i) % 256]) * 4099
+            buffer.write(data)
+            expect_bytes(f"round {i} of thread {tag}", buffer.read(), data)
+
+    in_threads([partial(work, session.buffer(4099), tag) for tag in range(8)])
+
+
 CASES = [
     ("allocate/alignment", ("MEM-002",), alignment),
     ("allocate/distinct", ("MEM-001",), distinct),
@@ -401,6 +417,7 @@ CASES = [
     ("info/follows-allocation", ("MEM-009", "MEM-013"), info_follows),
     ("copy/pinned-inside", ("MEM-011", "MEM-004"), pinned_inside),
     ("copy/peer", ("MEM-012",), peer),
+    ("copy/8-threads", ("DEV-007",), copies_from_threads),
     ("host/view", ("MEM-014",), host_view),
     ("fill/pattern-read", ("MEM-008",), fill_pattern_read),
 ]

@@ -86,7 +86,10 @@ enum {
   DG_DEVICE_FLUSHES_SUBNORMALS = 8,
   /* Products are summed with truncation, as some matrix units do. The judge then uses the wider bound, and the report
    * says so. */
-  DG_DEVICE_TRUNCATES_SUMS = 16
+  DG_DEVICE_TRUNCATES_SUMS = 16,
+  /* Of a synchronous device: the slots tagged [one thread per stream], and kernels, bear calls from several threads at a
+   * time. Without it the host makes one such call at a time [DEV-007]. */
+  DG_DEVICE_CONCURRENT = 32
 };
 
 /* Filled by device_get_properties. The host sets struct_size and zeroes the rest; the plugin fills the fields that it

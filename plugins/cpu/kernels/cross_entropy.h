@@ -29,13 +29,13 @@ struct Classes {
     for (int64_t i = 0; i < batch; ++i) {
       int64_t t = target.owned[i];
       bool ignore = t == ignore_index;
-      if (!ignore && (t < -classes || t >= classes))
+      if (!ignore && (t < 0 || t >= classes))
         return fail(DG_STATUS_OUT_OF_RANGE,
                     "%s: target %lld at position %lld is none of %lld classes and not ignore_index (%lld); nothing "
                     "was written",
                     op, static_cast<long long>(t), static_cast<long long>(i), static_cast<long long>(classes),
                     static_cast<long long>(ignore_index));
-      target.owned[i] = ignore ? -1 : t < 0 ? t + classes : t;
+      target.owned[i] = ignore ? -1 : t;
     }
     return DG_STATUS_OK;
   }

@@ -69,14 +69,16 @@ def from_numpy(array: Any) -> Tensor:
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of another library's array, without a copy where both see it."""
-    if hasattr(x, "__dlpack__"):
+    if isinstance(x, Tensor):  # no DLPack device type tells our plugins apart
+        capsule = None
+    elif hasattr(x, "__dlpack__"):
         try:
             capsule = x.__dlpack__(max_version=(1, 1))
         except TypeError:  # a producer from before DLPack 1.0
             capsule = x.__dlpack__()
     else:
         capsule = x
-    result = _core._from_capsule(capsule)
+    result = x.detach() if capsule is None else _core._from_capsule(capsule)
     if device is not None:
         result = result.to(device)
     return result.clone() if copy else result

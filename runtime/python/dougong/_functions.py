@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core
@@ -11,11 +12,28 @@ from ._core import Tensor
 _ops = _core.ops
 
 
+def accepts_dim(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Lets `axis` and `keepdim` be called ``dim`` and ``keepdims`` too."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        for alias, name in (("dim", "axis"), ("keepdims", "keepdim")):
+            if alias in kwargs:
+                if name in kwargs:
+                    raise TypeError(f"{function.__name__}: {name} is given twice, as {alias} too")
+                kwargs[name] = kwargs.pop(alias)
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+@accepts_dim
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors of one shape, joined along a new axis."""
     return _ops.cat([tensor.unsqueeze(axis) for tensor in tensors], axis)
 
 
+@accepts_dim
 def split(x: Tensor, split_size: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive parts of an axis: of one size, the last one smaller, or of the sizes given."""
     axis = _axis(x, axis)
@@ -32,11 +50,13 @@ def split(x: Tensor, split_size: int | Sequence[int], axis: int = 0) -> tuple[Te
     return tuple(narrow(x, axis, start, size) for start, size in zip(starts, sizes, strict=True))
 
 
+@accepts_dim
 def chunk(x: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` views of an axis, all of one size but the last."""
     return split(x, max(1, -(-x.shape[_axis(x, axis)] // chunks)), axis)
 
 
+@accepts_dim
 def narrow(x: Tensor, axis: int, start: int, length: int) -> Tensor:
     """A view of elements start .. start + length - 1 of an axis."""
     return x[(slice(None),) * _axis(x, axis) + (slice(start, start + length),)]
@@ -63,10 +83,12 @@ def reshape(x: Tensor, shape: Any) -> Tensor:
     return x.reshape(shape)
 
 
+@accepts_dim
 def squeeze(x: Tensor, axis: Any = None) -> Tensor:
     return x.squeeze() if axis is None else x.squeeze(axis)
 
 
+@accepts_dim
 def unsqueeze(x: Tensor, axis: int) -> Tensor:
     return x.unsqueeze(axis)
 
@@ -75,6 +97,7 @@ def broadcast_to(x: Tensor, shape: Sequence[int]) -> Tensor:
     return x.expand(shape)
 
 
+@accepts_dim
 def std(x: Tensor, axis: Any = None, keepdim: bool = False, correction: float = 1.0) -> Tensor:
     """The square root of the variance."""
     return _ops.var(x, axis, keepdim, correction).sqrt()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _autograd, _core, _creation, _numpy
+from . import _autograd, _core, _creation, _functions, _numpy
 from ._core import Tensor
 
 _ops = _core.ops
@@ -224,9 +224,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return self.expand(other.shape)
 
 
-@method
-def std(self: Tensor, axis: Any = None, keepdim: bool = False, correction: float = 1.0) -> Tensor:
-    return self.var(axis, keepdim, correction).sqrt()
+method(_functions.std)
 
 
 @method

@@ -143,8 +143,8 @@ KERNEL(mul, DG_KERNEL_STRIDED | DG_KERNEL_IN_PLACE, 0);
 KERNEL(sub, DG_KERNEL_IN_PLACE, 64);
 KERNEL(relu, 0, 0);
 KERNEL(neg, 0, 0);
-static const dg_kernel_t softmax_kernel = {
-    sizeof(dg_kernel_t), "softmax", {float32}, 0, 0, 0, softmax, softmax_plan, softmax_plan_destroy};
+static const dg_kernel_t softmax_kernel = {sizeof(dg_kernel_t), "softmax",           {float32}, 0, 0, 0, softmax,
+                                           softmax_plan,        softmax_plan_destroy};
 static const dg_kernel_t *const kernels[] = {&add_kernel,  &mul_kernel, &sub_kernel,
                                              &relu_kernel, &neg_kernel, &softmax_kernel};
 

@@ -41,9 +41,15 @@ static int initialized;
 void vendor_function_of_a_missing_driver(void);
 #endif
 
-/* Not hidden and not static, as in a carelessly built library: two plugins that both have it must each see their own. */
+/* Not hidden and not static, as in a carelessly built library: two plugins that both have it must each see their own.
+ */
 #ifdef HELPER
 int vendor_helper(void) { return HELPER; }
+#endif
+
+#ifdef COUNT_OVERLAPS
+static int inside, overlaps;
+DG_EXPORT int plain_overlaps(void) { return overlaps; } /* calls that came while another one ran */
 #endif
 
 static dg_status_t initialize(const dg_host_t *host, void **out_context) {
@@ -122,6 +128,11 @@ static dg_status_t copy_host_to_device(dg_device_t *device, void *destination, s
                                        const void *source, size_t size, dg_stream_t *stream) {
   (void)device;
   (void)stream;
+#ifdef COUNT_OVERLAPS
+  if (__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST) > 1) __atomic_add_fetch(&overlaps, 1, __ATOMIC_SEQ_CST);
+  usleep(200);
+  __atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
+#endif
   memcpy((char *)destination + destination_offset, source, size);
   return DG_STATUS_OK;
 }

@@ -54,6 +54,7 @@ struct dg_stream {
   long queued, done;
   int closing;
   dg_status_t failure;
+  atomic_int inside; /* calls of a slot that is tagged [one thread per stream] */
 };
 
 /* One lock and one condition for everything: simple, and fast enough for tests. */
@@ -61,19 +62,21 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct dg_device devices[2] = {{0, PTHREAD_MUTEX_INITIALIZER, 0, 0, 0}, {1, PTHREAD_MUTEX_INITIALIZER, 0, 0, 0}};
 static int held;
-static atomic_int delay_ms, fail_next;
+static atomic_int delay_ms, fail_next, violations;
 static _Thread_local char sentence[200];
 
 /* ---- For the tests ---- */
 DG_EXPORT void queue_set_delay(int milliseconds) { delay_ms = milliseconds; } /* before each piece of work */
-DG_EXPORT void queue_fail_next(int status) { fail_next = status; }            /* the next copy or fill fails when it runs */
-DG_EXPORT long queue_live(int index) { return devices[index].live; }          /* allocations that were not given back */
-DG_EXPORT void queue_hold(int yes) {                                          /* all streams stand still */
+DG_EXPORT void queue_fail_next(int status) { fail_next = status; }   /* the next copy or fill fails when it runs */
+DG_EXPORT long queue_live(int index) { return devices[index].live; } /* allocations that were not given back */
+DG_EXPORT void queue_hold(int yes) {                                 /* all streams stand still */
   pthread_mutex_lock(&mutex);
   held = yes;
   pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&mutex);
 }
+
+DG_EXPORT int queue_violations(void) { return violations; } /* two threads were in one stream's slots at a time */
 
 static dg_status_t fail(dg_status_t status, const char *text) {
   snprintf(sentence, sizeof sentence, "%s", text);
@@ -92,7 +95,8 @@ static void release_event(dg_event_t *event) {
 
 static void do_fill(work_t *work) {
   size_t i;
-  for (i = 0; i < work->size; ++i) memcpy(work->destination + i * (size_t)work->pattern_size, work->pattern, (size_t)work->pattern_size);
+  for (i = 0; i < work->size; ++i)
+    memcpy(work->destination + i * (size_t)work->pattern_size, work->pattern, (size_t)work->pattern_size);
 }
 
 static void run(dg_stream_t *stream, work_t *work) {
@@ -252,12 +256,16 @@ static dg_status_t copy_host_to_device(dg_device_t *device, void *destination, s
                                        const void *source, size_t size, dg_stream_t *stream) {
   work_t *work = new_work(COPY);
   (void)device;
+  if (atomic_fetch_add(&stream->inside, 1)) ++violations;
+  usleep(100);
   work->owned = malloc(size);
   memcpy(work->owned, source, size);
   work->destination = (char *)destination + destination_offset;
   work->source = work->owned;
   work->size = size;
-  return queue(stream, work);
+  queue(stream, work);
+  --stream->inside;
+  return DG_STATUS_OK;
 }
 
 static dg_status_t copy_within(void *destination, size_t destination_offset, const void *source, size_t source_offset,
@@ -334,7 +342,8 @@ static dg_status_t stream_query(dg_device_t *device, dg_stream_t *stream) {
 }
 
 #ifndef NO_CALLBACK
-static dg_status_t stream_add_callback(dg_device_t *device, dg_stream_t *stream, dg_callback_t callback, void *user_data) {
+static dg_status_t stream_add_callback(dg_device_t *device, dg_stream_t *stream, dg_callback_t callback,
+                                       void *user_data) {
   work_t *work = new_work(CALL);
   (void)device;
   work->callback = callback;
