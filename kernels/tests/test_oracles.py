@@ -13,7 +13,11 @@ from test_op_files import choices
 
 OPS = kernels.op_names()
 SUMS = [name for name in OPS if kernels.load(name).tolerance["class"] == "R"]
-FLOAT_OPS = [name for name in OPS if kernels.load(name).inputs and name != "cast"]
+FLOAT_OPS = [
+    name
+    for name in OPS
+    if kernels.load(name).inputs and name != "cast" and any("float64" in t.dtypes for t in kernels.load(name).types)
+]
 
 
 def all_cases(op: kernels.Op) -> list[dict[str, Any]]:
@@ -77,7 +81,7 @@ def test_elementwise_results_have_the_shape_that_the_inputs_broadcast_to(name: s
     op = kernels.load(name)
     for case in all_cases(op):
         inputs, attributes = cases.draw(op, case, choices(op, case)[0], seed=2)
-        shape = np.broadcast_shapes(*(x.shape for x in inputs))
+        shape = np.broadcast_shapes(*(x.shape for x in inputs if x is not None))
         assert all(np.shape(r) == shape for r in run(op, inputs, attributes)), case["id"]
 
 
