@@ -22,6 +22,9 @@ def checked_classes(target, kept, classes):
 
 def places(index, shape, axis):
     """For each element of index, where it lies in a tensor of that shape: one array an axis."""
+    if not shape:  # no axes: one element, and the index says so
+        checked(index, 1)
+        return ()
     where = list(np.indices(index.shape, sparse=False))
     where[axis] = checked(index, shape[axis])
     return tuple(where)

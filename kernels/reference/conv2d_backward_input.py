@@ -2,13 +2,15 @@
 
 import numpy as np
 
+from ._windows import by_group
+
 
 def conv2d_backward_input(dy, weight, *, shape, stride, padding, dilation, groups):
     """Each dy goes to all places of the window that it came from."""
     n, channels, height, width = shape
     dx = np.zeros((n, groups, channels // groups, height + 2 * padding[0], width + 2 * padding[1]), dy.dtype)
     out_h, out_w = dy.shape[2:]
-    dy = dy.reshape(n, groups, -1, out_h, out_w)
+    dy = by_group(dy, groups)
     kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
     for i in range(weight.shape[2]):
         for j in range(weight.shape[3]):

@@ -6,7 +6,7 @@ from ._indices import places
 
 
 def scatter(x, index, source, *, axis, reduce):
-    y = x.copy()
+    y = np.array(x)
     where = places(index, x.shape, axis)
     if reduce == "add" and x.dtype == np.bool_:
         np.logical_or.at(y, where, source)

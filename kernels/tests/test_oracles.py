@@ -13,6 +13,7 @@ from test_op_files import choices
 
 OPS = kernels.op_names()
 SUMS = [name for name in OPS if kernels.load(name).tolerance["class"] == "R"]
+CONV2D = kernels.load("conv2d")
 FLOAT_OPS = [
     name
     for name in OPS
@@ -101,6 +102,51 @@ def test_no_sum_is_greater_than_its_magnitude(name: str) -> None:
         assert np.all(np.asarray(k) >= 0) and np.broadcast_shapes(np.shape(k), np.shape(s)) == np.shape(s)
         finite = np.isfinite(result) & np.isfinite(s)
         assert np.all(np.abs(result)[finite] <= s[finite] * (1 + 1e-12)), case["id"]
+
+
+CONVOLUTIONS = [case for case in CONV2D.cases if ("float64",) in choices(CONV2D, case)]
+
+
+def convolution_by_its_definition(x, weight, stride, padding, dilation, groups, shape) -> np.ndarray:
+    """y[n, o, i, j] = the sum of weight[o, c, u, v] times x at i * stride + u * dilation - padding, 0 outside."""
+    y, (out_channels, channels, *_) = np.zeros(shape), weight.shape
+    for o, c, u, v in np.ndindex(weight.shape):
+        source = o // (out_channels // groups) * channels + c
+        for i, j in np.ndindex(shape[2:]):
+            row = i * stride[0] + u * dilation[0] - padding[0]
+            column = j * stride[1] + v * dilation[1] - padding[1]
+            if 0 <= row < x.shape[2] and 0 <= column < x.shape[3]:
+                y[:, o, i, j] += weight[o, c, u, v] * x[:, source, row, column]
+    return y
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=lambda case: case["id"])
+def test_convolution_is_its_definition_and_its_gradients_are_its_adjoints(case: dict[str, Any]) -> None:
+    (x, weight, _), attributes = float_inputs(CONV2D, case, "float64")
+    [y] = run(CONV2D, [x, weight, None], attributes)
+    np.testing.assert_allclose(y, convolution_by_its_definition(x, weight, shape=y.shape, **attributes), atol=1e-12)
+    dy = np.random.default_rng(0).normal(size=y.shape)
+    [dx] = run(kernels.load("conv2d_backward_input"), [dy, weight], {"shape": list(x.shape), **attributes})
+    [dw] = run(kernels.load("conv2d_backward_weight"), [dy, x], {"shape": list(weight.shape), **attributes})
+    # <dy, conv(x, w)> is linear in x and in w, so it equals <dx, x> and <dw, w>.
+    np.testing.assert_allclose([np.sum(dx * x), np.sum(dw * weight)], np.sum(dy * y), atol=1e-10)
+    assert (dx.shape, dw.shape) == (x.shape, weight.shape)
+
+
+# An average has the magnitude of one term, whatever their number.
+@pytest.mark.parametrize("name", [n for n in SUMS if n != "mean"])
+def test_number_of_terms_is_what_ones_add_up_to(name: str) -> None:
+    """Nowhere less; and in some case it is reached: where no padding takes terms away."""
+    op, reached = kernels.load(name), False
+    for case in all_cases(op):
+        drawn = float_inputs(op, case, "float64")
+        if drawn is None:
+            continue
+        ones = [x if x is None or x.dtype.kind != "f" else np.ones_like(x) for x in drawn[0]]
+        s, k = kernels.oracle(name).magnitude(*ones, **drawn[1])
+        assert np.all(s <= k), case["id"]
+        reached = reached or (np.size(s) > 1 and np.all(np.maximum(s, 1) == k) and np.max(k) > 1)
+    assert reached
 
 
 @pytest.mark.parametrize("name", [n for n in OPS if any(o.alias for o in kernels.load(n).outputs)])
