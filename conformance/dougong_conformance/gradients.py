@@ -189,9 +189,9 @@ class Gradients:
         self.wanted = [i for i in wanted if self.inputs[i] is not None and self.inputs[i].dtype.kind == "f"]
 
     def outputs(self, *inputs: np.ndarray | None) -> list[np.ndarray]:
-        """The visible outputs by the oracle."""
+        """The visible outputs by the oracle; those that are no floats have no gradient."""
         found = questions.oracle(self.op, inputs, self.attributes)
-        return [found[i] for i in self.visible]
+        return [found[i] for i in self.visible if found[i].dtype.kind == "f"]
 
     def directions(self, dtype: type, constant: bool = False) -> list[np.ndarray]:
         """A gradient for each visible output: what backward begins with."""
@@ -211,7 +211,7 @@ class Gradients:
         for leaf in leaves:
             leaf.requires_grad = True
         result = self._call(tensors)
-        results = list(result) if isinstance(result, tuple) else [result]
+        results = [y for y in (result if isinstance(result, tuple) else (result,)) if y.is_floating_point()]
         starts = [self._direction(v, device, layout) for v in directions]
         found = dougong.autograd.grad(results, leaves, starts, allow_unused=True)
         return [

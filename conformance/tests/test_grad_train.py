@@ -84,6 +84,7 @@ def test_values_are_the_same_in_float32():
 
 # -- planted faults ------------------------------------------------------------------------------------------------
 
+FLAT = {"sign", "floor", "ceil", "trunc", "round", "floor_divide"}  # their gradients are zero everywhere
 FAULTS = {
     "scaled": lambda g: g * (1 + 1e-4),
     "negated": lambda g: -g,
@@ -127,7 +128,7 @@ def faultable(session: Session) -> list[gradients.Subject]:
 @pytest.mark.parametrize("name", FAULTS)
 def test_wrong_formula_is_caught_for_every_op(session, fault, name):
     subjects = faultable(session)
-    assert len(subjects) >= len(ops_with_gradients()) - 2
+    assert {subject.op for subject in subjects} >= set(ops_with_gradients()) - FLAT
     assert not any(fails(grad.formula, subject, session) for subject in subjects)
     fault(FAULTS[name], lambda device, inputs, layout: True)
     survivors = [subject.op for subject in subjects if not fails(grad.formula, subject, session)]

@@ -118,22 +118,30 @@ PyObject *matmul_slot(PyObject *a, PyObject *b) {
   });
 }
 
-// ~x of a bool tensor.
+// Bits are those of integers and bools; what else comes is Python's TypeError.
+bool has_bits(PyObject *object) {
+  if (!is_tensor(object)) return PyLong_Check(object);
+  const dg_dtype_t dtype = as_tensor(object).dtype();
+  return dtype == DG_DTYPE_BOOL || (!is_floating(dtype) && !is_complex(dtype));
+}
+
 PyObject *invert_slot(PyObject *a) {
-  if (as_tensor(a).dtype() == DG_DTYPE_BOOL) return unary(OpId::logical_not, a);
-  PyErr_SetString(PyExc_TypeError, "~ works on bool tensors only");
+  if (has_bits(a)) return unary(OpId::bitwise_not, a);
+  PyErr_SetString(PyExc_TypeError, "~ works on tensors of integers or bools only");
   return nullptr;
 }
 
-PyObject *logical(OpId id, PyObject *a, PyObject *b) {
-  for (PyObject *operand : {a, b}) {
-    if (!is_tensor(operand) && !PyBool_Check(operand)) Py_RETURN_NOTIMPLEMENTED;
-    if (is_tensor(operand) && as_tensor(operand).dtype() != DG_DTYPE_BOOL) Py_RETURN_NOTIMPLEMENTED;
-  }
+template <OpId id>
+PyObject *bits_slot(PyObject *a, PyObject *b) {
+  if (!has_bits(a) || !has_bits(b)) Py_RETURN_NOTIMPLEMENTED;
   return binary(id, a, b);
 }
-PyObject *and_slot(PyObject *a, PyObject *b) { return logical(OpId::logical_and, a, b); }
-PyObject *or_slot(PyObject *a, PyObject *b) { return logical(OpId::logical_or, a, b); }
+template <OpId id>
+PyObject *in_place_bits_slot(PyObject *a, PyObject *b) {
+  if (!has_bits(b)) Py_RETURN_NOTIMPLEMENTED;
+  return in_place(id, a, b);
+}
+
 PyObject *positive_slot(PyObject *a) {
   Py_INCREF(a);
   return a;
@@ -443,12 +451,24 @@ void init_tensor_type(PyObject *module) {
                          slot(Py_nb_absolute, unary_slot<OpId::abs>),
                          slot(Py_nb_positive, positive_slot),
                          slot(Py_nb_invert, invert_slot),
-                         slot(Py_nb_and, and_slot),
-                         slot(Py_nb_or, or_slot),
+                         slot(Py_nb_and, bits_slot<OpId::bitwise_and>),
+                         slot(Py_nb_or, bits_slot<OpId::bitwise_or>),
+                         slot(Py_nb_xor, bits_slot<OpId::bitwise_xor>),
+                         slot(Py_nb_lshift, bits_slot<OpId::left_shift>),
+                         slot(Py_nb_rshift, bits_slot<OpId::right_shift>),
+                         slot(Py_nb_floor_divide, binary_slot<OpId::floor_divide>),
+                         slot(Py_nb_remainder, binary_slot<OpId::remainder>),
                          slot(Py_nb_inplace_add, in_place_slot<OpId::add>),
                          slot(Py_nb_inplace_subtract, in_place_slot<OpId::sub>),
                          slot(Py_nb_inplace_multiply, in_place_slot<OpId::mul>),
                          slot(Py_nb_inplace_true_divide, in_place_slot<OpId::div>),
+                         slot(Py_nb_inplace_floor_divide, in_place_slot<OpId::floor_divide>),
+                         slot(Py_nb_inplace_remainder, in_place_slot<OpId::remainder>),
+                         slot(Py_nb_inplace_and, in_place_bits_slot<OpId::bitwise_and>),
+                         slot(Py_nb_inplace_or, in_place_bits_slot<OpId::bitwise_or>),
+                         slot(Py_nb_inplace_xor, in_place_bits_slot<OpId::bitwise_xor>),
+                         slot(Py_nb_inplace_lshift, in_place_bits_slot<OpId::left_shift>),
+                         slot(Py_nb_inplace_rshift, in_place_bits_slot<OpId::right_shift>),
                          slot(Py_nb_bool, tensor_bool),
                          slot(Py_nb_float, tensor_float),
                          slot(Py_nb_int, tensor_int),

@@ -32,8 +32,9 @@ static Outputs matmul_front(const OpDef &op, Arg *inputs, const Tensor *out) {
 }
 
 // Without an axis: the index into the flattened tensor.
-static Outputs argmax_front(const OpDef &op, Arg *inputs, const void *attributes, const Tensor *out) {
-  auto at = *static_cast<const dg_argmax_attributes_t *>(attributes);
+template <class Attributes>
+static Outputs arg_best_front(const OpDef &op, Arg *inputs, const void *attributes, const Tensor *out) {
+  auto at = *static_cast<const Attributes *>(attributes);
   const Tensor x = inputs[0].tensor;
   if (at.axis != no_axis || !x.defined()) return call_op(op, inputs, 1, attributes, nullptr, out);
   Shape ones;
@@ -47,7 +48,10 @@ static Outputs argmax_front(const OpDef &op, Arg *inputs, const void *attributes
 
 Outputs call_front(const OpDef &op, Arg *inputs, int input_count, const void *attributes, const Tensor *out) {
   if (&op == &op_def(OpId::matmul) && input_count == 2) return matmul_front(op, inputs, out);
-  if (&op == &op_def(OpId::argmax) && input_count == 1) return argmax_front(op, inputs, attributes, out);
+  if (&op == &op_def(OpId::argmax) && input_count == 1)
+    return arg_best_front<dg_argmax_attributes_t>(op, inputs, attributes, out);
+  if (&op == &op_def(OpId::argmin) && input_count == 1)
+    return arg_best_front<dg_argmin_attributes_t>(op, inputs, attributes, out);
   return call_op(op, inputs, input_count, attributes, nullptr, out);
 }
 

@@ -28,6 +28,16 @@ double count(const Shape &shape, IntList axes);
 Tensor shared_among_ties(const Tensor &dy, const Tensor &x, const Tensor &y, IntList axes, bool keepdim);
 Tensor matrix_transpose(const Tensor &tensor);
 Shape negated(IntList list);
+// Clamp: x has the gradient inside the bounds and on them, a bound where it decides. An absent bound is no bound.
+Tensor clamp_backward(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
+Tensor clamp_backward_min(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
+Tensor clamp_backward_max(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
+// The product of all others, also where elements are zero.
+Tensor prod_backward(const Tensor &dy, const Tensor &x, IntList axes, bool keepdim);
+// 0 where the norm is 0; the greatest and the least share among ties.
+Tensor norm_backward(const Tensor &dy, const Tensor &x, const Tensor &y, double p, IntList axes, bool keepdim);
+Tensor reversed_cumsum(const Tensor &tensor, int64_t axis);
+Tensor cumprod_backward(const Tensor &dy, const Tensor &x, const Tensor &y, int64_t axis);
 Tensor slice_backward(const Tensor &dy, const Shape &shape, int64_t axis, int64_t start, int64_t step);
 
 }  // namespace ops

@@ -16,6 +16,12 @@ extern "C" {
 /* abs(x: T) -> y: T */
 #define DG_OP_ABS "abs"
 
+/* acos(x: T) -> y: T */
+#define DG_OP_ACOS "acos"
+
+/* acosh(x: T) -> y: T */
+#define DG_OP_ACOSH "acosh"
+
 /* adamw(parameter: T, gradient: T, exp_avg: T, exp_avg_sq: T, lr: float, beta1: float, beta2: float, epsilon: float, weight_decay: float, step: int, decoupled: bool, maximize: bool) -> parameter_out: T = parameter, exp_avg_out: T = exp_avg, exp_avg_sq_out: T = exp_avg_sq */
 #define DG_OP_ADAMW "adamw"
 typedef struct dg_adamw_attributes_t {
@@ -32,6 +38,38 @@ typedef struct dg_adamw_attributes_t {
 
 /* add(a: T, b: T) -> y: T */
 #define DG_OP_ADD "add"
+
+/* addcdiv(x: T, a: T, b: T, value: scalar) -> y: T */
+#define DG_OP_ADDCDIV "addcdiv"
+typedef struct dg_addcdiv_attributes_t {
+  size_t struct_size;
+  dg_scalar_t value;
+} dg_addcdiv_attributes_t;
+
+/* addcmul(x: T, a: T, b: T, value: scalar) -> y: T */
+#define DG_OP_ADDCMUL "addcmul"
+typedef struct dg_addcmul_attributes_t {
+  size_t struct_size;
+  dg_scalar_t value;
+} dg_addcmul_attributes_t;
+
+/* all(x: T, axis: axes, keepdim: bool) -> y: bool */
+#define DG_OP_ALL "all"
+typedef struct dg_all_attributes_t {
+  size_t struct_size;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_all_attributes_t;
+
+/* any(x: T, axis: axes, keepdim: bool) -> y: bool */
+#define DG_OP_ANY "any"
+typedef struct dg_any_attributes_t {
+  size_t struct_size;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_any_attributes_t;
 
 /* arange(start: scalar, step: scalar, count: int, dtype: dtype) -> y: T */
 #define DG_OP_ARANGE "arange"
@@ -51,6 +89,41 @@ typedef struct dg_argmax_attributes_t {
   int32_t keepdim; /* 0 or 1 */
 } dg_argmax_attributes_t;
 
+/* argmin(x: T, axis: axis, keepdim: bool) -> y: int64 */
+#define DG_OP_ARGMIN "argmin"
+typedef struct dg_argmin_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int32_t keepdim; /* 0 or 1 */
+} dg_argmin_attributes_t;
+
+/* asin(x: T) -> y: T */
+#define DG_OP_ASIN "asin"
+
+/* asinh(x: T) -> y: T */
+#define DG_OP_ASINH "asinh"
+
+/* atan(x: T) -> y: T */
+#define DG_OP_ATAN "atan"
+
+/* atan2(a: T, b: T) -> y: T */
+#define DG_OP_ATAN2 "atan2"
+
+/* atanh(x: T) -> y: T */
+#define DG_OP_ATANH "atanh"
+
+/* bitwise_and(a: T, b: T) -> y: T */
+#define DG_OP_BITWISE_AND "bitwise_and"
+
+/* bitwise_not(x: T) -> y: T */
+#define DG_OP_BITWISE_NOT "bitwise_not"
+
+/* bitwise_or(a: T, b: T) -> y: T */
+#define DG_OP_BITWISE_OR "bitwise_or"
+
+/* bitwise_xor(a: T, b: T) -> y: T */
+#define DG_OP_BITWISE_XOR "bitwise_xor"
+
 /* cast(x: T, dtype: dtype) -> y: U */
 #define DG_OP_CAST "cast"
 typedef struct dg_cast_attributes_t {
@@ -64,6 +137,19 @@ typedef struct dg_cat_attributes_t {
   size_t struct_size;
   int64_t axis; /* 0 <= axis < ndim */
 } dg_cat_attributes_t;
+
+/* ceil(x: T) -> y: T */
+#define DG_OP_CEIL "ceil"
+
+/* celu(x: T, alpha: float) -> y: T */
+#define DG_OP_CELU "celu"
+typedef struct dg_celu_attributes_t {
+  size_t struct_size;
+  double alpha;
+} dg_celu_attributes_t;
+
+/* clamp(x: T, min: T?, max: T?) -> y: T */
+#define DG_OP_CLAMP "clamp"
 
 /* conv2d(x: T, weight: T, bias: T?, stride: ints, padding: ints, dilation: ints, groups: int) -> y: T */
 #define DG_OP_CONV2D "conv2d"
@@ -111,6 +197,24 @@ typedef struct dg_conv2d_backward_weight_attributes_t {
 /* copy(x: T) -> y: T */
 #define DG_OP_COPY "copy"
 
+/* copysign(a: T, b: T) -> y: T */
+#define DG_OP_COPYSIGN "copysign"
+
+/* cos(x: T) -> y: T */
+#define DG_OP_COS "cos"
+
+/* cosh(x: T) -> y: T */
+#define DG_OP_COSH "cosh"
+
+/* count_nonzero(x: T, axis: axes, keepdim: bool) -> y: int64 */
+#define DG_OP_COUNT_NONZERO "count_nonzero"
+typedef struct dg_count_nonzero_attributes_t {
+  size_t struct_size;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_count_nonzero_attributes_t;
+
 /* cross_entropy(x: T, target: I, weight: T?, reduction: enum, ignore_index: int, label_smoothing: float) -> y: T */
 #define DG_OP_CROSS_ENTROPY "cross_entropy"
 enum { DG_CROSS_ENTROPY_REDUCTION_NONE = 0, DG_CROSS_ENTROPY_REDUCTION_MEAN = 1, DG_CROSS_ENTROPY_REDUCTION_SUM = 2 };
@@ -131,8 +235,29 @@ typedef struct dg_cross_entropy_backward_attributes_t {
   double label_smoothing;
 } dg_cross_entropy_backward_attributes_t;
 
+/* cumprod(x: T, axis: axis) -> y: T */
+#define DG_OP_CUMPROD "cumprod"
+typedef struct dg_cumprod_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+} dg_cumprod_attributes_t;
+
+/* cumsum(x: T, axis: axis) -> y: T */
+#define DG_OP_CUMSUM "cumsum"
+typedef struct dg_cumsum_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+} dg_cumsum_attributes_t;
+
 /* div(a: T, b: T) -> y: T */
 #define DG_OP_DIV "div"
+
+/* elu(x: T, alpha: float) -> y: T */
+#define DG_OP_ELU "elu"
+typedef struct dg_elu_attributes_t {
+  size_t struct_size;
+  double alpha;
+} dg_elu_attributes_t;
 
 /* embedding(weight: T, index: I) -> y: T */
 #define DG_OP_EMBEDDING "embedding"
@@ -150,8 +275,26 @@ typedef struct dg_embedding_backward_attributes_t {
 /* erf(x: T) -> y: T */
 #define DG_OP_ERF "erf"
 
+/* erfc(x: T) -> y: T */
+#define DG_OP_ERFC "erfc"
+
 /* exp(x: T) -> y: T */
 #define DG_OP_EXP "exp"
+
+/* exp2(x: T) -> y: T */
+#define DG_OP_EXP2 "exp2"
+
+/* expm1(x: T) -> y: T */
+#define DG_OP_EXPM1 "expm1"
+
+/* floor(x: T) -> y: T */
+#define DG_OP_FLOOR "floor"
+
+/* floor_divide(a: T, b: T) -> y: T */
+#define DG_OP_FLOOR_DIVIDE "floor_divide"
+
+/* fmod(a: T, b: T) -> y: T */
+#define DG_OP_FMOD "fmod"
 
 /* full(shape: ints, value: scalar, dtype: dtype) -> y: T */
 #define DG_OP_FULL "full"
@@ -179,8 +322,37 @@ typedef struct dg_gather_attributes_t {
 /* gelu_backward(dy: T, x: T) -> dx: T */
 #define DG_OP_GELU_BACKWARD "gelu_backward"
 
+/* gelu_tanh(x: T) -> y: T */
+#define DG_OP_GELU_TANH "gelu_tanh"
+
 /* gt(a: T, b: T) -> y: bool */
 #define DG_OP_GT "gt"
+
+/* hardsigmoid(x: T) -> y: T */
+#define DG_OP_HARDSIGMOID "hardsigmoid"
+
+/* hardswish(x: T) -> y: T */
+#define DG_OP_HARDSWISH "hardswish"
+
+/* hardtanh(x: T, min_val: float, max_val: float) -> y: T */
+#define DG_OP_HARDTANH "hardtanh"
+typedef struct dg_hardtanh_attributes_t {
+  size_t struct_size;
+  double min_val;
+  double max_val;
+} dg_hardtanh_attributes_t;
+
+/* hypot(a: T, b: T) -> y: T */
+#define DG_OP_HYPOT "hypot"
+
+/* isfinite(x: T) -> y: bool */
+#define DG_OP_ISFINITE "isfinite"
+
+/* isinf(x: T) -> y: bool */
+#define DG_OP_ISINF "isinf"
+
+/* isnan(x: T) -> y: bool */
+#define DG_OP_ISNAN "isnan"
 
 /* layer_norm(x: T, weight: T?, bias: T?, axes: int, epsilon: float) -> y: T, mean: accumulator(T), rstd: accumulator(T) */
 #define DG_OP_LAYER_NORM "layer_norm"
@@ -200,8 +372,33 @@ typedef struct dg_layer_norm_backward_attributes_t {
 /* le(a: T, b: T) -> y: bool */
 #define DG_OP_LE "le"
 
+/* leaky_relu(x: T, negative_slope: float) -> y: T */
+#define DG_OP_LEAKY_RELU "leaky_relu"
+typedef struct dg_leaky_relu_attributes_t {
+  size_t struct_size;
+  double negative_slope;
+} dg_leaky_relu_attributes_t;
+
+/* left_shift(a: T, b: T) -> y: T */
+#define DG_OP_LEFT_SHIFT "left_shift"
+
+/* lerp(start: T, end: T, weight: T) -> y: T */
+#define DG_OP_LERP "lerp"
+
 /* log(x: T) -> y: T */
 #define DG_OP_LOG "log"
+
+/* log10(x: T) -> y: T */
+#define DG_OP_LOG10 "log10"
+
+/* log1p(x: T) -> y: T */
+#define DG_OP_LOG1P "log1p"
+
+/* log2(x: T) -> y: T */
+#define DG_OP_LOG2 "log2"
+
+/* log_sigmoid(x: T) -> y: T */
+#define DG_OP_LOG_SIGMOID "log_sigmoid"
 
 /* log_softmax(x: T, axis: axis) -> y: T */
 #define DG_OP_LOG_SOFTMAX "log_softmax"
@@ -217,6 +414,9 @@ typedef struct dg_log_softmax_backward_attributes_t {
   int64_t axis; /* 0 <= axis < ndim */
 } dg_log_softmax_backward_attributes_t;
 
+/* logaddexp(a: T, b: T) -> y: T */
+#define DG_OP_LOGADDEXP "logaddexp"
+
 /* logical_and(a: T, b: T) -> y: bool */
 #define DG_OP_LOGICAL_AND "logical_and"
 
@@ -225,6 +425,18 @@ typedef struct dg_log_softmax_backward_attributes_t {
 
 /* logical_or(a: T, b: T) -> y: bool */
 #define DG_OP_LOGICAL_OR "logical_or"
+
+/* logical_xor(a: T, b: T) -> y: bool */
+#define DG_OP_LOGICAL_XOR "logical_xor"
+
+/* logsumexp(x: T, axis: axes, keepdim: bool) -> y: T */
+#define DG_OP_LOGSUMEXP "logsumexp"
+typedef struct dg_logsumexp_attributes_t {
+  size_t struct_size;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_logsumexp_attributes_t;
 
 /* lt(a: T, b: T) -> y: bool */
 #define DG_OP_LT "lt"
@@ -294,6 +506,9 @@ typedef struct dg_min_attributes_t {
 /* minimum(a: T, b: T) -> y: T */
 #define DG_OP_MINIMUM "minimum"
 
+/* mish(x: T) -> y: T */
+#define DG_OP_MISH "mish"
+
 /* mul(a: T, b: T) -> y: T */
 #define DG_OP_MUL "mul"
 
@@ -302,6 +517,16 @@ typedef struct dg_min_attributes_t {
 
 /* neg(x: T) -> y: T */
 #define DG_OP_NEG "neg"
+
+/* norm(x: T, p: float, axis: axes, keepdim: bool) -> y: T */
+#define DG_OP_NORM "norm"
+typedef struct dg_norm_attributes_t {
+  size_t struct_size;
+  double p;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_norm_attributes_t;
 
 /* normal(shape: ints, dtype: dtype, seed: uint64, offset: uint64) -> y: T */
 #define DG_OP_NORMAL "normal"
@@ -326,8 +551,29 @@ typedef struct dg_pad_attributes_t {
 /* pow(a: T, b: T) -> y: T */
 #define DG_OP_POW "pow"
 
+/* prod(x: T, axis: axes, keepdim: bool) -> y: T */
+#define DG_OP_PROD "prod"
+typedef struct dg_prod_attributes_t {
+  size_t struct_size;
+  const int64_t *axis; /* ascending, 0 <= axis < ndim */
+  size_t axis_count;
+  int32_t keepdim; /* 0 or 1 */
+} dg_prod_attributes_t;
+
+/* reciprocal(x: T) -> y: T */
+#define DG_OP_RECIPROCAL "reciprocal"
+
 /* relu(x: T) -> y: T */
 #define DG_OP_RELU "relu"
+
+/* remainder(a: T, b: T) -> y: T */
+#define DG_OP_REMAINDER "remainder"
+
+/* right_shift(a: T, b: T) -> y: T */
+#define DG_OP_RIGHT_SHIFT "right_shift"
+
+/* round(x: T) -> y: T */
+#define DG_OP_ROUND "round"
 
 /* rsqrt(x: T) -> y: T */
 #define DG_OP_RSQRT "rsqrt"
@@ -340,6 +586,9 @@ typedef struct dg_scatter_attributes_t {
   int64_t axis; /* 0 <= axis < ndim */
   int32_t reduce; /* DG_SCATTER_REDUCE_* */
 } dg_scatter_attributes_t;
+
+/* selu(x: T) -> y: T */
+#define DG_OP_SELU "selu"
 
 /* sgd(parameter: T, gradient: T, momentum_buffer: T?, lr: float, momentum: float, dampening: float, weight_decay: float, nesterov: bool, maximize: bool, first_step: bool) -> parameter_out: T = parameter, momentum_buffer_out: T = momentum_buffer */
 #define DG_OP_SGD "sgd"
@@ -360,6 +609,15 @@ typedef struct dg_sgd_attributes_t {
 /* sign(x: T) -> y: T */
 #define DG_OP_SIGN "sign"
 
+/* silu(x: T) -> y: T */
+#define DG_OP_SILU "silu"
+
+/* sin(x: T) -> y: T */
+#define DG_OP_SIN "sin"
+
+/* sinh(x: T) -> y: T */
+#define DG_OP_SINH "sinh"
+
 /* softmax(x: T, axis: axis) -> y: T */
 #define DG_OP_SOFTMAX "softmax"
 typedef struct dg_softmax_attributes_t {
@@ -374,8 +632,30 @@ typedef struct dg_softmax_backward_attributes_t {
   int64_t axis; /* 0 <= axis < ndim */
 } dg_softmax_backward_attributes_t;
 
+/* softplus(x: T, beta: float, threshold: float) -> y: T */
+#define DG_OP_SOFTPLUS "softplus"
+typedef struct dg_softplus_attributes_t {
+  size_t struct_size;
+  double beta;
+  double threshold;
+} dg_softplus_attributes_t;
+
+/* softsign(x: T) -> y: T */
+#define DG_OP_SOFTSIGN "softsign"
+
+/* sort(x: T, axis: axis, descending: bool) -> values: T, indices: int64 */
+#define DG_OP_SORT "sort"
+typedef struct dg_sort_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int32_t descending; /* 0 or 1 */
+} dg_sort_attributes_t;
+
 /* sqrt(x: T) -> y: T */
 #define DG_OP_SQRT "sqrt"
+
+/* square(x: T) -> y: T */
+#define DG_OP_SQUARE "square"
 
 /* sub(a: T, b: T) -> y: T */
 #define DG_OP_SUB "sub"
@@ -389,8 +669,14 @@ typedef struct dg_sum_attributes_t {
   int32_t keepdim; /* 0 or 1 */
 } dg_sum_attributes_t;
 
+/* tan(x: T) -> y: T */
+#define DG_OP_TAN "tan"
+
 /* tanh(x: T) -> y: T */
 #define DG_OP_TANH "tanh"
+
+/* trunc(x: T) -> y: T */
+#define DG_OP_TRUNC "trunc"
 
 /* uniform(shape: ints, dtype: dtype, seed: uint64, offset: uint64) -> y: T */
 #define DG_OP_UNIFORM "uniform"

@@ -44,13 +44,25 @@ void binary_loop(char *const *operand, int64_t count, const void *) {
   });
 }
 
+// F is made of the attributes of the op.
+template <class F, class Attributes, class T>
+void unary_with_loop(char *const *operand, int64_t count, const void *attributes) {
+  const F f(*static_cast<const Attributes *>(attributes));
+  T *out = reinterpret_cast<T *>(operand[0]);
+  const T *a = reinterpret_cast<const T *>(operand[1]);
+  vectorised([=] {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) out[i] = f(a[i]);
+  });
+}
+
 template <class F, class T>
 using Same = T;
 template <class F, class T>
 using Predicate = Bool;
 
 // Which dtypes an op has: the groups of kernels/definitions.py.
-enum class Group { floats, numbers, all };
+enum class Group { floats, integers, numbers, all, bits };  // bits: integers and bool
 
 template <class F, template <class, class> class Out, Group group>
 struct Unary {
@@ -63,11 +75,19 @@ struct Binary {
   static constexpr Loop loop = binary_loop<F, Out<F, T>, T>;
 };
 
+template <class F, class Attributes>
+struct UnaryWith {
+  template <class T>
+  static constexpr Loop loop = unary_with_loop<F, Attributes, T>;
+};
+
 template <class Kind, Group group>
 constexpr Elementwise make_table() {
   Elementwise table{};
-  for (Dtype dtype : {F32, F16, BF16}) table.loops[dtype] = Kind::template loop<float>;
-  table.loops[F64] = Kind::template loop<double>;
+  if constexpr (group != Group::bits && group != Group::integers) {
+    for (Dtype dtype : {F32, F16, BF16}) table.loops[dtype] = Kind::template loop<float>;
+    table.loops[F64] = Kind::template loop<double>;
+  }
   if constexpr (group != Group::floats) {
     table.loops[I8] = Kind::template loop<int8_t>;
     table.loops[I16] = Kind::template loop<int16_t>;
@@ -75,7 +95,7 @@ constexpr Elementwise make_table() {
     table.loops[I64] = Kind::template loop<int64_t>;
     table.loops[U8] = Kind::template loop<uint8_t>;
   }
-  if constexpr (group == Group::all) table.loops[BOOL] = Kind::template loop<Bool>;
+  if constexpr (group == Group::all || group == Group::bits) table.loops[BOOL] = Kind::template loop<Bool>;
   return table;
 }
 
@@ -90,6 +110,11 @@ constexpr dg_kernel_t unary(const char *op) {
 template <class F, Group group, template <class, class> class Out = Same>
 constexpr dg_kernel_t binary(const char *op) {
   return kernel(op, any_layout_in_place, elementwise_launch, &table_of<Binary<F, Out, group>, group>);
+}
+// Of floats, with attributes: F(attributes)(a).
+template <class F, class Attributes>
+constexpr dg_kernel_t unary_with(const char *op) {
+  return kernel(op, any_layout_in_place, elementwise_launch, &table_of<UnaryWith<F, Attributes>, Group::floats>);
 }
 template <class F>
 constexpr dg_kernel_t comparison(const char *op) {

@@ -59,6 +59,20 @@ inline float log(float x) {
 }
 inline double log(double x) { return std::log(x); }
 
+// By log, with what 1 + x loses made good by the quotient.
+inline float log1p(float x) {
+  float sum = 1.0f + x, kept = sum - 1.0f;
+  float result = log(sum) * (x / kept);
+  result = kept == 0.0f ? x : result;
+  return x == std::numeric_limits<float>::infinity() ? x : result;
+}
+inline double log1p(double x) { return std::log1p(x); }
+
+template <class T>
+inline T expm1(T x) {
+  return std::expm1(x);
+}
+
 inline float tanh(float x) {
   float t = std::fabs(x), z = x * x;
   // |x| < 0.625: x + x^3 P(x^2)

@@ -102,12 +102,19 @@ from ._functions import (
 from ._ledger import LedgerRow, fallbacks, ledger, reset_fallbacks, strict
 from ._paths import get_cmake_dir, get_include
 from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
+from ._rearrange import argsort, index_add, index_select, one_hot, repeat, roll, tile, topk, tril, triu
 from ._version import __version__
 
 # Ops that are functions here under their own name; dougong.ops has all of them.
-_PUBLIC_OPS = """abs add argmax cat conv2d cross_entropy div embedding eq erf exp gather ge gelu gt layer_norm le log
-log_softmax logical_and logical_not logical_or lt masked_fill matmul max max_pool2d maximum mean min minimum mul ne neg
-pad pow relu rsqrt scatter sigmoid sign softmax sqrt sub sum tanh var where""".split()
+_PUBLIC_OPS = """
+abs acos acosh add addcdiv addcmul all any argmax argmin asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or
+bitwise_xor cat ceil celu clamp conv2d copysign cos cosh count_nonzero cross_entropy cumprod cumsum div elu embedding
+eq erf erfc exp exp2 expm1 floor floor_divide fmod gather ge gelu gelu_tanh gt hardsigmoid hardswish hardtanh hypot
+isfinite isinf isnan layer_norm le leaky_relu left_shift lerp log log10 log1p log2 log_sigmoid log_softmax logaddexp
+logical_and logical_not logical_or logical_xor logsumexp lt masked_fill matmul max max_pool2d maximum mean min minimum
+mish mul ne neg norm pad pow prod reciprocal relu remainder right_shift round rsqrt scatter selu sigmoid sign silu sin
+sinh softmax softplus softsign sort sqrt square sub sum tan tanh trunc var where
+""".split()
 globals().update({name: getattr(ops, name) for name in _PUBLIC_OPS})
 
 _LAZY = ("nn", "optim", "data", "_serialization")

@@ -14,11 +14,20 @@ METHODS = """
 add sub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or logical_not neg abs sign exp log sqrt
 rsqrt tanh erf sigmoid relu gelu sum mean max min argmax var matmul softmax log_softmax gather scatter masked_fill
 where
+exp2 expm1 log2 log10 log1p reciprocal square sin cos tan asin acos atan sinh cosh asinh acosh atanh erfc floor ceil
+round trunc isnan isinf isfinite bitwise_not
+floor_divide remainder fmod atan2 hypot copysign logaddexp logical_xor bitwise_and bitwise_or bitwise_xor left_shift
+right_shift clamp lerp addcmul addcdiv
+prod any all count_nonzero logsumexp norm argmin cumsum cumprod sort
 """.split()
 # Ops that have a form which writes to the tensor itself, named with a trailing underscore.
-IN_PLACE = (
-    """add sub mul div pow maximum minimum neg abs exp log sqrt rsqrt tanh sigmoid relu masked_fill scatter""".split()
-)
+IN_PLACE = """
+add sub mul div pow maximum minimum neg abs exp log sqrt rsqrt tanh sigmoid relu masked_fill scatter
+exp2 expm1 log2 log10 log1p reciprocal square sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc floor ceil
+round trunc bitwise_not
+floor_divide remainder fmod atan2 hypot copysign bitwise_and bitwise_or bitwise_xor left_shift right_shift clamp lerp
+addcmul addcdiv
+""".split()
 
 
 def method(function: Any) -> Any:

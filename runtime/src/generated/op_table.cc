@@ -23,6 +23,38 @@ Tensor abs(const Arg &x) {
   return call_op(op_def(OpId::abs), arguments, 1, nullptr)[0];
 }
 
+// ---- acos
+static const dg_dtype_t acos_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef acos_types[] = {{"T", acos_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef acos_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef acos_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t acos_saves_inputs[] = {1};
+static const uint16_t acos_saves_outputs[] = {0};
+static const bool acos_differentiable[] = {true};
+static void acos_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (-(g.gradient(0) * rsqrt((1 - (g.input(0) * g.input(0)))))));
+}
+Tensor acos(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::acos), arguments, 1, nullptr)[0];
+}
+
+// ---- acosh
+static const dg_dtype_t acosh_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef acosh_types[] = {{"T", acosh_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef acosh_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef acosh_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t acosh_saves_inputs[] = {1};
+static const uint16_t acosh_saves_outputs[] = {0};
+static const bool acosh_differentiable[] = {true};
+static void acosh_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * rsqrt(((g.input(0) * g.input(0)) - 1))));
+}
+Tensor acosh(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::acosh), arguments, 1, nullptr)[0];
+}
+
 // ---- adamw
 static const dg_dtype_t adamw_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef adamw_types[] = {{"T", adamw_T, DG_DTYPE_NONE, false}};
@@ -74,6 +106,96 @@ Tensor add(const Arg &a, const Arg &b) {
   return call_op(op_def(OpId::add), arguments, 2, nullptr)[0];
 }
 
+// ---- addcdiv
+static const dg_dtype_t addcdiv_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef addcdiv_types[] = {{"T", addcdiv_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef addcdiv_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef addcdiv_attributes[] = {
+    {"value", AttributeKind::scalar, offsetof(dg_addcdiv_attributes_t, value), false, -1, 0, -1, nullptr, "1"}};
+static const dg_addcdiv_attributes_t addcdiv_defaults = {sizeof(dg_addcdiv_attributes_t), {DG_SCALAR_INT, 0, 1, 0, 0}};
+static const OutputDef addcdiv_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t addcdiv_saves_inputs[] = {0, 4, 6};
+static const uint16_t addcdiv_saves_outputs[] = {0, 0, 0};
+static const bool addcdiv_differentiable[] = {true, true, true};
+static void addcdiv_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_addcdiv_attributes_t>();
+  if (g.needs(0)) g.set(0, g.gradient(0));
+  if (g.needs(1)) g.set(1, (g.gradient(0) * (Scalar(at.value) / g.input(2))));
+  if (g.needs(2)) g.set(2, (-(g.gradient(0) * ((g.input(1) * Scalar(at.value)) / (g.input(2) * g.input(2))))));
+}
+Tensor addcdiv(const Arg &x, const Arg &a, const Arg &b, Scalar value) {
+  dg_addcdiv_attributes_t at = addcdiv_defaults;
+  at.value = value;
+  Arg arguments[] = {x, a, b};
+  return call_op(op_def(OpId::addcdiv), arguments, 3, &at)[0];
+}
+
+// ---- addcmul
+static const dg_dtype_t addcmul_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef addcmul_types[] = {{"T", addcmul_T, DG_DTYPE_NONE, false}};
+static const InputDef addcmul_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef addcmul_attributes[] = {
+    {"value", AttributeKind::scalar, offsetof(dg_addcmul_attributes_t, value), false, -1, 0, -1, nullptr, "1"}};
+static const dg_addcmul_attributes_t addcmul_defaults = {sizeof(dg_addcmul_attributes_t), {DG_SCALAR_INT, 0, 1, 0, 0}};
+static const OutputDef addcmul_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t addcmul_saves_inputs[] = {0, 4, 2};
+static const uint16_t addcmul_saves_outputs[] = {0, 0, 0};
+static const bool addcmul_differentiable[] = {true, true, true};
+static void addcmul_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_addcmul_attributes_t>();
+  if (g.needs(0)) g.set(0, g.gradient(0));
+  if (g.needs(1)) g.set(1, (g.gradient(0) * (g.input(2) * Scalar(at.value))));
+  if (g.needs(2)) g.set(2, (g.gradient(0) * (g.input(1) * Scalar(at.value))));
+}
+Tensor addcmul(const Arg &x, const Arg &a, const Arg &b, Scalar value) {
+  dg_addcmul_attributes_t at = addcmul_defaults;
+  at.value = value;
+  Arg arguments[] = {x, a, b};
+  return call_op(op_def(OpId::addcmul), arguments, 3, &at)[0];
+}
+
+// ---- all
+static const dg_dtype_t all_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef all_types[] = {{"T", all_T, DG_DTYPE_NONE, false}};
+static const InputDef all_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef all_attributes[] = {
+    {"axis", AttributeKind::axes, offsetof(dg_all_attributes_t, axis), false, 0, 0, -1, nullptr, "None"},
+    {"keepdim", AttributeKind::boolean, offsetof(dg_all_attributes_t, keepdim), false, -1, 0, -1, nullptr, "False"}};
+static const dg_all_attributes_t all_defaults = {sizeof(dg_all_attributes_t), nullptr, 0, 0};
+static const OutputDef all_outputs[] = {{"y", -1, false, DG_DTYPE_BOOL, -1}};
+static void all_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_all_attributes_t *>(c.attributes);
+  shapes[0] = reduced(c.inputs[0].shape(), IntList(at.axis, at.axis_count), bool(at.keepdim));
+}
+Tensor all(const Arg &x, IntList axis, bool keepdim) {
+  dg_all_attributes_t at = all_defaults;
+  at.axis = axis.data, at.axis_count = axis.count;
+  at.keepdim = keepdim;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::all), arguments, 1, &at)[0];
+}
+
+// ---- any
+static const dg_dtype_t any_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef any_types[] = {{"T", any_T, DG_DTYPE_NONE, false}};
+static const InputDef any_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef any_attributes[] = {
+    {"axis", AttributeKind::axes, offsetof(dg_any_attributes_t, axis), false, 0, 0, -1, nullptr, "None"},
+    {"keepdim", AttributeKind::boolean, offsetof(dg_any_attributes_t, keepdim), false, -1, 0, -1, nullptr, "False"}};
+static const dg_any_attributes_t any_defaults = {sizeof(dg_any_attributes_t), nullptr, 0, 0};
+static const OutputDef any_outputs[] = {{"y", -1, false, DG_DTYPE_BOOL, -1}};
+static void any_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_any_attributes_t *>(c.attributes);
+  shapes[0] = reduced(c.inputs[0].shape(), IntList(at.axis, at.axis_count), bool(at.keepdim));
+}
+Tensor any(const Arg &x, IntList axis, bool keepdim) {
+  dg_any_attributes_t at = any_defaults;
+  at.axis = axis.data, at.axis_count = axis.count;
+  at.keepdim = keepdim;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::any), arguments, 1, &at)[0];
+}
+
 // ---- arange
 static const dg_dtype_t arange_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
 static const TypeDef arange_types[] = {{"T", arange_T, DG_DTYPE_NONE, false}};
@@ -122,6 +244,152 @@ Tensor argmax(const Arg &x, int64_t axis, bool keepdim) {
   return call_op(op_def(OpId::argmax), arguments, 1, &at)[0];
 }
 
+// ---- argmin
+static const dg_dtype_t argmin_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef argmin_types[] = {{"T", argmin_T, DG_DTYPE_NONE, false}};
+static const InputDef argmin_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef argmin_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_argmin_attributes_t, axis), false, 0, 0, -1, nullptr, "None"},
+    {"keepdim", AttributeKind::boolean, offsetof(dg_argmin_attributes_t, keepdim), false, -1, 0, -1, nullptr, "False"}};
+static const dg_argmin_attributes_t argmin_defaults = {sizeof(dg_argmin_attributes_t), no_axis, 0};
+static const OutputDef argmin_outputs[] = {{"y", -1, false, DG_DTYPE_INT64, -1}};
+static void argmin_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_argmin_attributes_t *>(c.attributes);
+  if (!not_empty(c.inputs[0].shape(), at.axis)) reject(op_def(OpId::argmin), c, "an axis of size zero has no such value");
+}
+static void argmin_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_argmin_attributes_t *>(c.attributes);
+  shapes[0] = reduced(c.inputs[0].shape(), at.axis, bool(at.keepdim));
+}
+Tensor argmin(const Arg &x, int64_t axis, bool keepdim) {
+  dg_argmin_attributes_t at = argmin_defaults;
+  at.axis = axis;
+  at.keepdim = keepdim;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::argmin), arguments, 1, &at)[0];
+}
+
+// ---- asin
+static const dg_dtype_t asin_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef asin_types[] = {{"T", asin_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef asin_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef asin_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t asin_saves_inputs[] = {1};
+static const uint16_t asin_saves_outputs[] = {0};
+static const bool asin_differentiable[] = {true};
+static void asin_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * rsqrt((1 - (g.input(0) * g.input(0))))));
+}
+Tensor asin(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::asin), arguments, 1, nullptr)[0];
+}
+
+// ---- asinh
+static const dg_dtype_t asinh_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef asinh_types[] = {{"T", asinh_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef asinh_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef asinh_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t asinh_saves_inputs[] = {1};
+static const uint16_t asinh_saves_outputs[] = {0};
+static const bool asinh_differentiable[] = {true};
+static void asinh_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * rsqrt(((g.input(0) * g.input(0)) + 1))));
+}
+Tensor asinh(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::asinh), arguments, 1, nullptr)[0];
+}
+
+// ---- atan
+static const dg_dtype_t atan_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef atan_types[] = {{"T", atan_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef atan_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef atan_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t atan_saves_inputs[] = {1};
+static const uint16_t atan_saves_outputs[] = {0};
+static const bool atan_differentiable[] = {true};
+static void atan_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) / ((g.input(0) * g.input(0)) + 1)));
+}
+Tensor atan(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::atan), arguments, 1, nullptr)[0];
+}
+
+// ---- atan2
+static const dg_dtype_t atan2_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef atan2_types[] = {{"T", atan2_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef atan2_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef atan2_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t atan2_saves_inputs[] = {3, 3};
+static const uint16_t atan2_saves_outputs[] = {0, 0};
+static const bool atan2_differentiable[] = {true, true};
+static void atan2_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * (g.input(1) / ((g.input(0) * g.input(0)) + (g.input(1) * g.input(1))))));
+  if (g.needs(1)) g.set(1, (-(g.gradient(0) * (g.input(0) / ((g.input(0) * g.input(0)) + (g.input(1) * g.input(1)))))));
+}
+Tensor atan2(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::atan2), arguments, 2, nullptr)[0];
+}
+
+// ---- atanh
+static const dg_dtype_t atanh_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef atanh_types[] = {{"T", atanh_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef atanh_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef atanh_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t atanh_saves_inputs[] = {1};
+static const uint16_t atanh_saves_outputs[] = {0};
+static const bool atanh_differentiable[] = {true};
+static void atanh_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) / (1 - (g.input(0) * g.input(0)))));
+}
+Tensor atanh(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::atanh), arguments, 1, nullptr)[0];
+}
+
+// ---- bitwise_and
+static const dg_dtype_t bitwise_and_T[] = {DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef bitwise_and_types[] = {{"T", bitwise_and_T, DG_DTYPE_NONE, false}};
+static const InputDef bitwise_and_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef bitwise_and_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+Tensor bitwise_and(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::bitwise_and), arguments, 2, nullptr)[0];
+}
+
+// ---- bitwise_not
+static const dg_dtype_t bitwise_not_T[] = {DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef bitwise_not_types[] = {{"T", bitwise_not_T, DG_DTYPE_NONE, false}};
+static const InputDef bitwise_not_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef bitwise_not_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+Tensor bitwise_not(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::bitwise_not), arguments, 1, nullptr)[0];
+}
+
+// ---- bitwise_or
+static const dg_dtype_t bitwise_or_T[] = {DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef bitwise_or_types[] = {{"T", bitwise_or_T, DG_DTYPE_NONE, false}};
+static const InputDef bitwise_or_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef bitwise_or_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+Tensor bitwise_or(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::bitwise_or), arguments, 2, nullptr)[0];
+}
+
+// ---- bitwise_xor
+static const dg_dtype_t bitwise_xor_T[] = {DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef bitwise_xor_types[] = {{"T", bitwise_xor_T, DG_DTYPE_NONE, false}};
+static const InputDef bitwise_xor_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef bitwise_xor_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+Tensor bitwise_xor(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::bitwise_xor), arguments, 2, nullptr)[0];
+}
+
 // ---- cast
 static const dg_dtype_t cast_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const dg_dtype_t cast_U[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
@@ -165,6 +433,66 @@ Tensor cat(const std::vector<Tensor> &tensors, int64_t axis) {
   at.axis = axis;
   std::vector<Arg> arguments(tensors.begin(), tensors.end());
   return call_op(op_def(OpId::cat), arguments.data(), int(arguments.size()), &at)[0];
+}
+
+// ---- ceil
+static const dg_dtype_t ceil_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef ceil_types[] = {{"T", ceil_T, DG_DTYPE_NONE, false}};
+static const InputDef ceil_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef ceil_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t ceil_saves_inputs[] = {0};
+static const uint16_t ceil_saves_outputs[] = {0};
+static const bool ceil_differentiable[] = {true};
+static void ceil_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * 0));
+}
+Tensor ceil(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::ceil), arguments, 1, nullptr)[0];
+}
+
+// ---- celu
+static const dg_dtype_t celu_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef celu_types[] = {{"T", celu_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef celu_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef celu_attributes[] = {
+    {"alpha", AttributeKind::real, offsetof(dg_celu_attributes_t, alpha), false, -1, 0, -1, nullptr, "1.0"}};
+static const dg_celu_attributes_t celu_defaults = {sizeof(dg_celu_attributes_t), 1.0};
+static const OutputDef celu_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void celu_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_celu_attributes_t *>(c.attributes);
+  if (!(at.alpha != 0)) reject(op_def(OpId::celu), c, "alpha must not be zero");
+}
+static const uint16_t celu_saves_inputs[] = {1};
+static const uint16_t celu_saves_outputs[] = {0};
+static const bool celu_differentiable[] = {true};
+static void celu_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_celu_attributes_t>();
+  if (g.needs(0)) g.set(0, where(gt(g.input(0), 0), g.gradient(0), (g.gradient(0) * exp((g.input(0) / at.alpha)))));
+}
+Tensor celu(const Arg &x, double alpha) {
+  dg_celu_attributes_t at = celu_defaults;
+  at.alpha = alpha;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::celu), arguments, 1, &at)[0];
+}
+
+// ---- clamp
+static const dg_dtype_t clamp_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef clamp_types[] = {{"T", clamp_T, DG_DTYPE_NONE, false}};
+static const InputDef clamp_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"min", 0, false, DG_DTYPE_NONE, true, false}, {"max", 0, false, DG_DTYPE_NONE, true, false}};
+static const OutputDef clamp_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t clamp_saves_inputs[] = {7, 7, 7};
+static const uint16_t clamp_saves_outputs[] = {0, 0, 0};
+static const bool clamp_differentiable[] = {true, true, true};
+static void clamp_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, clamp_backward(g.gradient(0), g.input(0), g.input(1), g.input(2)));
+  if (g.needs(1)) g.set(1, clamp_backward_min(g.gradient(0), g.input(0), g.input(1), g.input(2)));
+  if (g.needs(2)) g.set(2, clamp_backward_max(g.gradient(0), g.input(0), g.input(1), g.input(2)));
+}
+Tensor clamp(const Arg &x, const Arg &min, const Arg &max) {
+  Arg arguments[] = {x, min, max};
+  return call_op(op_def(OpId::clamp), arguments, 3, nullptr)[0];
 }
 
 // ---- conv2d
@@ -303,6 +631,76 @@ Tensor copy(const Arg &x) {
   return call_op(op_def(OpId::copy), arguments, 1, nullptr)[0];
 }
 
+// ---- copysign
+static const dg_dtype_t copysign_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef copysign_types[] = {{"T", copysign_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef copysign_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef copysign_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t copysign_saves_inputs[] = {1, 0};
+static const uint16_t copysign_saves_outputs[] = {1, 0};
+static const bool copysign_differentiable[] = {true, true};
+static void copysign_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, masked_fill((g.gradient(0) * (g.output(0) / g.input(0))), eq(g.input(0), 0), 0));
+  if (g.needs(1)) g.set(1, zeros_like(g.meta(1)));
+}
+Tensor copysign(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::copysign), arguments, 2, nullptr)[0];
+}
+
+// ---- cos
+static const dg_dtype_t cos_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef cos_types[] = {{"T", cos_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef cos_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef cos_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t cos_saves_inputs[] = {1};
+static const uint16_t cos_saves_outputs[] = {0};
+static const bool cos_differentiable[] = {true};
+static void cos_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (-(g.gradient(0) * sin(g.input(0)))));
+}
+Tensor cos(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::cos), arguments, 1, nullptr)[0];
+}
+
+// ---- cosh
+static const dg_dtype_t cosh_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef cosh_types[] = {{"T", cosh_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef cosh_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef cosh_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t cosh_saves_inputs[] = {1};
+static const uint16_t cosh_saves_outputs[] = {0};
+static const bool cosh_differentiable[] = {true};
+static void cosh_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * sinh(g.input(0))));
+}
+Tensor cosh(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::cosh), arguments, 1, nullptr)[0];
+}
+
+// ---- count_nonzero
+static const dg_dtype_t count_nonzero_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef count_nonzero_types[] = {{"T", count_nonzero_T, DG_DTYPE_NONE, false}};
+static const InputDef count_nonzero_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef count_nonzero_attributes[] = {
+    {"axis", AttributeKind::axes, offsetof(dg_count_nonzero_attributes_t, axis), false, 0, 0, -1, nullptr, "None"},
+    {"keepdim", AttributeKind::boolean, offsetof(dg_count_nonzero_attributes_t, keepdim), false, -1, 0, -1, nullptr, "False"}};
+static const dg_count_nonzero_attributes_t count_nonzero_defaults = {sizeof(dg_count_nonzero_attributes_t), nullptr, 0, 0};
+static const OutputDef count_nonzero_outputs[] = {{"y", -1, false, DG_DTYPE_INT64, -1}};
+static void count_nonzero_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_count_nonzero_attributes_t *>(c.attributes);
+  shapes[0] = reduced(c.inputs[0].shape(), IntList(at.axis, at.axis_count), bool(at.keepdim));
+}
+Tensor count_nonzero(const Arg &x, IntList axis, bool keepdim) {
+  dg_count_nonzero_attributes_t at = count_nonzero_defaults;
+  at.axis = axis.data, at.axis_count = axis.count;
+  at.keepdim = keepdim;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::count_nonzero), arguments, 1, &at)[0];
+}
+
 // ---- cross_entropy
 static const dg_dtype_t cross_entropy_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const dg_dtype_t cross_entropy_I[] = {DG_DTYPE_INT64, DG_DTYPE_INT32, DG_DTYPE_NONE};
@@ -364,6 +762,56 @@ Tensor cross_entropy_backward(const Arg &dy, const Arg &x, const Arg &target, co
   return call_op(op_def(OpId::cross_entropy_backward), arguments, 4, &at)[0];
 }
 
+// ---- cumprod
+static const dg_dtype_t cumprod_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT64, DG_DTYPE_NONE};
+static const TypeDef cumprod_types[] = {{"T", cumprod_T, DG_DTYPE_INT64, false}};
+static const InputDef cumprod_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef cumprod_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_cumprod_attributes_t, axis), true, 0, 0, -1, nullptr, ""}};
+static const dg_cumprod_attributes_t cumprod_defaults = {sizeof(dg_cumprod_attributes_t), 0};
+static const OutputDef cumprod_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void cumprod_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static const uint16_t cumprod_saves_inputs[] = {1};
+static const uint16_t cumprod_saves_outputs[] = {1};
+static const bool cumprod_differentiable[] = {true};
+static void cumprod_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_cumprod_attributes_t>();
+  if (g.needs(0)) g.set(0, cumprod_backward(g.gradient(0), g.input(0), g.output(0), at.axis));
+}
+Tensor cumprod(const Arg &x, int64_t axis) {
+  dg_cumprod_attributes_t at = cumprod_defaults;
+  at.axis = axis;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::cumprod), arguments, 1, &at)[0];
+}
+
+// ---- cumsum
+static const dg_dtype_t cumsum_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT64, DG_DTYPE_NONE};
+static const TypeDef cumsum_types[] = {{"T", cumsum_T, DG_DTYPE_INT64, false}};
+static const InputDef cumsum_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef cumsum_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_cumsum_attributes_t, axis), true, 0, 0, -1, nullptr, ""}};
+static const dg_cumsum_attributes_t cumsum_defaults = {sizeof(dg_cumsum_attributes_t), 0};
+static const OutputDef cumsum_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void cumsum_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static const uint16_t cumsum_saves_inputs[] = {0};
+static const uint16_t cumsum_saves_outputs[] = {0};
+static const bool cumsum_differentiable[] = {true};
+static void cumsum_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_cumsum_attributes_t>();
+  if (g.needs(0)) g.set(0, reversed_cumsum(g.gradient(0), at.axis));
+}
+Tensor cumsum(const Arg &x, int64_t axis) {
+  dg_cumsum_attributes_t at = cumsum_defaults;
+  at.axis = axis;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::cumsum), arguments, 1, &at)[0];
+}
+
 // ---- div
 static const dg_dtype_t div_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef div_types[] = {{"T", div_T, DG_DTYPE_FLOAT32, false}};
@@ -379,6 +827,28 @@ static void div_gradient(GradCall &g) {
 Tensor div(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::div), arguments, 2, nullptr)[0];
+}
+
+// ---- elu
+static const dg_dtype_t elu_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef elu_types[] = {{"T", elu_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef elu_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef elu_attributes[] = {
+    {"alpha", AttributeKind::real, offsetof(dg_elu_attributes_t, alpha), false, -1, 0, -1, nullptr, "1.0"}};
+static const dg_elu_attributes_t elu_defaults = {sizeof(dg_elu_attributes_t), 1.0};
+static const OutputDef elu_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t elu_saves_inputs[] = {1};
+static const uint16_t elu_saves_outputs[] = {0};
+static const bool elu_differentiable[] = {true};
+static void elu_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_elu_attributes_t>();
+  if (g.needs(0)) g.set(0, where(gt(g.input(0), 0), g.gradient(0), (g.gradient(0) * (exp(g.input(0)) * at.alpha))));
+}
+Tensor elu(const Arg &x, double alpha) {
+  dg_elu_attributes_t at = elu_defaults;
+  at.alpha = alpha;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::elu), arguments, 1, &at)[0];
 }
 
 // ---- embedding
@@ -460,6 +930,22 @@ Tensor erf(const Arg &x) {
   return call_op(op_def(OpId::erf), arguments, 1, nullptr)[0];
 }
 
+// ---- erfc
+static const dg_dtype_t erfc_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef erfc_types[] = {{"T", erfc_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef erfc_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef erfc_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t erfc_saves_inputs[] = {1};
+static const uint16_t erfc_saves_outputs[] = {0};
+static const bool erfc_differentiable[] = {true};
+static void erfc_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * (exp((-(g.input(0) * g.input(0)))) * (-1.1283791670955126))));
+}
+Tensor erfc(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::erfc), arguments, 1, nullptr)[0];
+}
+
 // ---- exp
 static const dg_dtype_t exp_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef exp_types[] = {{"T", exp_T, DG_DTYPE_FLOAT32, false}};
@@ -474,6 +960,88 @@ static void exp_gradient(GradCall &g) {
 Tensor exp(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::exp), arguments, 1, nullptr)[0];
+}
+
+// ---- exp2
+static const dg_dtype_t exp2_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef exp2_types[] = {{"T", exp2_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef exp2_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef exp2_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t exp2_saves_inputs[] = {0};
+static const uint16_t exp2_saves_outputs[] = {1};
+static const bool exp2_differentiable[] = {true};
+static void exp2_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * (g.output(0) * 0.6931471805599453)));
+}
+Tensor exp2(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::exp2), arguments, 1, nullptr)[0];
+}
+
+// ---- expm1
+static const dg_dtype_t expm1_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef expm1_types[] = {{"T", expm1_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef expm1_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef expm1_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t expm1_saves_inputs[] = {0};
+static const uint16_t expm1_saves_outputs[] = {1};
+static const bool expm1_differentiable[] = {true};
+static void expm1_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * (g.output(0) + 1)));
+}
+Tensor expm1(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::expm1), arguments, 1, nullptr)[0];
+}
+
+// ---- floor
+static const dg_dtype_t floor_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef floor_types[] = {{"T", floor_T, DG_DTYPE_NONE, false}};
+static const InputDef floor_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef floor_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t floor_saves_inputs[] = {0};
+static const uint16_t floor_saves_outputs[] = {0};
+static const bool floor_differentiable[] = {true};
+static void floor_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * 0));
+}
+Tensor floor(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::floor), arguments, 1, nullptr)[0];
+}
+
+// ---- floor_divide
+static const dg_dtype_t floor_divide_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef floor_divide_types[] = {{"T", floor_divide_T, DG_DTYPE_NONE, false}};
+static const InputDef floor_divide_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef floor_divide_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t floor_divide_saves_inputs[] = {0, 0};
+static const uint16_t floor_divide_saves_outputs[] = {0, 0};
+static const bool floor_divide_differentiable[] = {true, true};
+static void floor_divide_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * 0));
+  if (g.needs(1)) g.set(1, zeros_like(g.meta(1)));
+}
+Tensor floor_divide(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::floor_divide), arguments, 2, nullptr)[0];
+}
+
+// ---- fmod
+static const dg_dtype_t fmod_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef fmod_types[] = {{"T", fmod_T, DG_DTYPE_NONE, false}};
+static const InputDef fmod_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef fmod_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t fmod_saves_inputs[] = {0, 3};
+static const uint16_t fmod_saves_outputs[] = {0, 0};
+static const bool fmod_differentiable[] = {true, true};
+static void fmod_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, g.gradient(0));
+  if (g.needs(1)) g.set(1, (-(g.gradient(0) * trunc((g.input(0) / g.input(1))))));
+}
+Tensor fmod(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::fmod), arguments, 2, nullptr)[0];
 }
 
 // ---- full
@@ -564,6 +1132,22 @@ Tensor gelu_backward(const Arg &dy, const Arg &x) {
   return call_op(op_def(OpId::gelu_backward), arguments, 2, nullptr)[0];
 }
 
+// ---- gelu_tanh
+static const dg_dtype_t gelu_tanh_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef gelu_tanh_types[] = {{"T", gelu_tanh_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef gelu_tanh_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef gelu_tanh_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t gelu_tanh_saves_inputs[] = {1};
+static const uint16_t gelu_tanh_saves_outputs[] = {0};
+static const bool gelu_tanh_differentiable[] = {true};
+static void gelu_tanh_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * (sigmoid((g.input(0) * (((g.input(0) * g.input(0)) * 0.07135481627260025) + 1.5957691216057308))) * (((g.input(0) * sigmoid((-(g.input(0) * (((g.input(0) * g.input(0)) * 0.07135481627260025) + 1.5957691216057308))))) * (((g.input(0) * g.input(0)) * 0.21406444881780076) + 1.5957691216057308)) + 1))));
+}
+Tensor gelu_tanh(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::gelu_tanh), arguments, 1, nullptr)[0];
+}
+
 // ---- gt
 static const dg_dtype_t gt_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const TypeDef gt_types[] = {{"T", gt_T, DG_DTYPE_NONE, false}};
@@ -572,6 +1156,109 @@ static const OutputDef gt_outputs[] = {{"y", -1, false, DG_DTYPE_BOOL, -1}};
 Tensor gt(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::gt), arguments, 2, nullptr)[0];
+}
+
+// ---- hardsigmoid
+static const dg_dtype_t hardsigmoid_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef hardsigmoid_types[] = {{"T", hardsigmoid_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef hardsigmoid_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef hardsigmoid_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t hardsigmoid_saves_inputs[] = {1};
+static const uint16_t hardsigmoid_saves_outputs[] = {0};
+static const bool hardsigmoid_differentiable[] = {true};
+static void hardsigmoid_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, masked_fill((g.gradient(0) / 6), ge(abs(g.input(0)), 3), 0));
+}
+Tensor hardsigmoid(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::hardsigmoid), arguments, 1, nullptr)[0];
+}
+
+// ---- hardswish
+static const dg_dtype_t hardswish_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef hardswish_types[] = {{"T", hardswish_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef hardswish_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef hardswish_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t hardswish_saves_inputs[] = {1};
+static const uint16_t hardswish_saves_outputs[] = {0};
+static const bool hardswish_differentiable[] = {true};
+static void hardswish_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, masked_fill(where(ge(g.input(0), 3), g.gradient(0), (g.gradient(0) * ((g.input(0) / 3) + 0.5))), le(g.input(0), (-3)), 0));
+}
+Tensor hardswish(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::hardswish), arguments, 1, nullptr)[0];
+}
+
+// ---- hardtanh
+static const dg_dtype_t hardtanh_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef hardtanh_types[] = {{"T", hardtanh_T, DG_DTYPE_NONE, false}};
+static const InputDef hardtanh_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef hardtanh_attributes[] = {
+    {"min_val", AttributeKind::real, offsetof(dg_hardtanh_attributes_t, min_val), false, -1, 0, -1, nullptr, "-1.0"},
+    {"max_val", AttributeKind::real, offsetof(dg_hardtanh_attributes_t, max_val), false, -1, 0, -1, nullptr, "1.0"}};
+static const dg_hardtanh_attributes_t hardtanh_defaults = {sizeof(dg_hardtanh_attributes_t), -1.0, 1.0};
+static const OutputDef hardtanh_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t hardtanh_saves_inputs[] = {1};
+static const uint16_t hardtanh_saves_outputs[] = {0};
+static const bool hardtanh_differentiable[] = {true};
+static void hardtanh_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_hardtanh_attributes_t>();
+  if (g.needs(0)) g.set(0, masked_fill(g.gradient(0), logical_or(le(g.input(0), at.min_val), ge(g.input(0), at.max_val)), 0));
+}
+Tensor hardtanh(const Arg &x, double min_val, double max_val) {
+  dg_hardtanh_attributes_t at = hardtanh_defaults;
+  at.min_val = min_val;
+  at.max_val = max_val;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::hardtanh), arguments, 1, &at)[0];
+}
+
+// ---- hypot
+static const dg_dtype_t hypot_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef hypot_types[] = {{"T", hypot_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef hypot_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef hypot_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t hypot_saves_inputs[] = {1, 2};
+static const uint16_t hypot_saves_outputs[] = {1, 1};
+static const bool hypot_differentiable[] = {true, true};
+static void hypot_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * (g.input(0) / g.output(0))));
+  if (g.needs(1)) g.set(1, (g.gradient(0) * (g.input(1) / g.output(0))));
+}
+Tensor hypot(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::hypot), arguments, 2, nullptr)[0];
+}
+
+// ---- isfinite
+static const dg_dtype_t isfinite_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef isfinite_types[] = {{"T", isfinite_T, DG_DTYPE_NONE, false}};
+static const InputDef isfinite_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef isfinite_outputs[] = {{"y", -1, false, DG_DTYPE_BOOL, -1}};
+Tensor isfinite(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::isfinite), arguments, 1, nullptr)[0];
+}
+
+// ---- isinf
+static const dg_dtype_t isinf_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef isinf_types[] = {{"T", isinf_T, DG_DTYPE_NONE, false}};
+static const InputDef isinf_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef isinf_outputs[] = {{"y", -1, false, DG_DTYPE_BOOL, -1}};
+Tensor isinf(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::isinf), arguments, 1, nullptr)[0];
+}
+
+// ---- isnan
+static const dg_dtype_t isnan_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef isnan_types[] = {{"T", isnan_T, DG_DTYPE_NONE, false}};
+static const InputDef isnan_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef isnan_outputs[] = {{"y", -1, false, DG_DTYPE_BOOL, -1}};
+Tensor isnan(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::isnan), arguments, 1, nullptr)[0];
 }
 
 // ---- layer_norm
@@ -648,6 +1335,56 @@ Tensor le(const Arg &a, const Arg &b) {
   return call_op(op_def(OpId::le), arguments, 2, nullptr)[0];
 }
 
+// ---- leaky_relu
+static const dg_dtype_t leaky_relu_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef leaky_relu_types[] = {{"T", leaky_relu_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef leaky_relu_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef leaky_relu_attributes[] = {
+    {"negative_slope", AttributeKind::real, offsetof(dg_leaky_relu_attributes_t, negative_slope), false, -1, 0, -1, nullptr, "0.01"}};
+static const dg_leaky_relu_attributes_t leaky_relu_defaults = {sizeof(dg_leaky_relu_attributes_t), 0.01};
+static const OutputDef leaky_relu_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t leaky_relu_saves_inputs[] = {1};
+static const uint16_t leaky_relu_saves_outputs[] = {0};
+static const bool leaky_relu_differentiable[] = {true};
+static void leaky_relu_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_leaky_relu_attributes_t>();
+  if (g.needs(0)) g.set(0, where(gt(g.input(0), 0), g.gradient(0), (g.gradient(0) * at.negative_slope)));
+}
+Tensor leaky_relu(const Arg &x, double negative_slope) {
+  dg_leaky_relu_attributes_t at = leaky_relu_defaults;
+  at.negative_slope = negative_slope;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::leaky_relu), arguments, 1, &at)[0];
+}
+
+// ---- left_shift
+static const dg_dtype_t left_shift_T[] = {DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef left_shift_types[] = {{"T", left_shift_T, DG_DTYPE_NONE, false}};
+static const InputDef left_shift_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef left_shift_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+Tensor left_shift(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::left_shift), arguments, 2, nullptr)[0];
+}
+
+// ---- lerp
+static const dg_dtype_t lerp_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef lerp_types[] = {{"T", lerp_T, DG_DTYPE_NONE, false}};
+static const InputDef lerp_inputs[] = {{"start", 0, false, DG_DTYPE_NONE, false, false}, {"end", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef lerp_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t lerp_saves_inputs[] = {4, 4, 3};
+static const uint16_t lerp_saves_outputs[] = {0, 0, 0};
+static const bool lerp_differentiable[] = {true, true, true};
+static void lerp_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * (1 - g.input(2))));
+  if (g.needs(1)) g.set(1, (g.gradient(0) * g.input(2)));
+  if (g.needs(2)) g.set(2, (g.gradient(0) * (g.input(1) - g.input(0))));
+}
+Tensor lerp(const Arg &start, const Arg &end, const Arg &weight) {
+  Arg arguments[] = {start, end, weight};
+  return call_op(op_def(OpId::lerp), arguments, 3, nullptr)[0];
+}
+
 // ---- log
 static const dg_dtype_t log_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef log_types[] = {{"T", log_T, DG_DTYPE_FLOAT32, false}};
@@ -662,6 +1399,70 @@ static void log_gradient(GradCall &g) {
 Tensor log(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::log), arguments, 1, nullptr)[0];
+}
+
+// ---- log10
+static const dg_dtype_t log10_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef log10_types[] = {{"T", log10_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef log10_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef log10_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t log10_saves_inputs[] = {1};
+static const uint16_t log10_saves_outputs[] = {0};
+static const bool log10_differentiable[] = {true};
+static void log10_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) / (g.input(0) * 2.302585092994046)));
+}
+Tensor log10(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::log10), arguments, 1, nullptr)[0];
+}
+
+// ---- log1p
+static const dg_dtype_t log1p_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef log1p_types[] = {{"T", log1p_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef log1p_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef log1p_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t log1p_saves_inputs[] = {1};
+static const uint16_t log1p_saves_outputs[] = {0};
+static const bool log1p_differentiable[] = {true};
+static void log1p_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) / (g.input(0) + 1)));
+}
+Tensor log1p(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::log1p), arguments, 1, nullptr)[0];
+}
+
+// ---- log2
+static const dg_dtype_t log2_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef log2_types[] = {{"T", log2_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef log2_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef log2_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t log2_saves_inputs[] = {1};
+static const uint16_t log2_saves_outputs[] = {0};
+static const bool log2_differentiable[] = {true};
+static void log2_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) / (g.input(0) * 0.6931471805599453)));
+}
+Tensor log2(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::log2), arguments, 1, nullptr)[0];
+}
+
+// ---- log_sigmoid
+static const dg_dtype_t log_sigmoid_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef log_sigmoid_types[] = {{"T", log_sigmoid_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef log_sigmoid_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef log_sigmoid_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t log_sigmoid_saves_inputs[] = {1};
+static const uint16_t log_sigmoid_saves_outputs[] = {0};
+static const bool log_sigmoid_differentiable[] = {true};
+static void log_sigmoid_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * sigmoid((-g.input(0)))));
+}
+Tensor log_sigmoid(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::log_sigmoid), arguments, 1, nullptr)[0];
 }
 
 // ---- log_softmax
@@ -710,6 +1511,23 @@ Tensor log_softmax_backward(const Arg &dy, const Arg &y, int64_t axis) {
   return call_op(op_def(OpId::log_softmax_backward), arguments, 2, &at)[0];
 }
 
+// ---- logaddexp
+static const dg_dtype_t logaddexp_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef logaddexp_types[] = {{"T", logaddexp_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef logaddexp_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef logaddexp_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t logaddexp_saves_inputs[] = {3, 3};
+static const uint16_t logaddexp_saves_outputs[] = {0, 0};
+static const bool logaddexp_differentiable[] = {true, true};
+static void logaddexp_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * sigmoid((g.input(0) - g.input(1)))));
+  if (g.needs(1)) g.set(1, (g.gradient(0) * sigmoid((g.input(1) - g.input(0)))));
+}
+Tensor logaddexp(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::logaddexp), arguments, 2, nullptr)[0];
+}
+
 // ---- logical_and
 static const dg_dtype_t logical_and_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const TypeDef logical_and_types[] = {{"T", logical_and_T, DG_DTYPE_NONE, false}};
@@ -738,6 +1556,44 @@ static const OutputDef logical_or_outputs[] = {{"y", -1, false, DG_DTYPE_BOOL, -
 Tensor logical_or(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::logical_or), arguments, 2, nullptr)[0];
+}
+
+// ---- logical_xor
+static const dg_dtype_t logical_xor_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef logical_xor_types[] = {{"T", logical_xor_T, DG_DTYPE_NONE, false}};
+static const InputDef logical_xor_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef logical_xor_outputs[] = {{"y", -1, false, DG_DTYPE_BOOL, -1}};
+Tensor logical_xor(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::logical_xor), arguments, 2, nullptr)[0];
+}
+
+// ---- logsumexp
+static const dg_dtype_t logsumexp_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef logsumexp_types[] = {{"T", logsumexp_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef logsumexp_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef logsumexp_attributes[] = {
+    {"axis", AttributeKind::axes, offsetof(dg_logsumexp_attributes_t, axis), false, 0, 0, -1, nullptr, "None"},
+    {"keepdim", AttributeKind::boolean, offsetof(dg_logsumexp_attributes_t, keepdim), false, -1, 0, -1, nullptr, "False"}};
+static const dg_logsumexp_attributes_t logsumexp_defaults = {sizeof(dg_logsumexp_attributes_t), nullptr, 0, 0};
+static const OutputDef logsumexp_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void logsumexp_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_logsumexp_attributes_t *>(c.attributes);
+  shapes[0] = reduced(c.inputs[0].shape(), IntList(at.axis, at.axis_count), bool(at.keepdim));
+}
+static const uint16_t logsumexp_saves_inputs[] = {1};
+static const uint16_t logsumexp_saves_outputs[] = {1};
+static const bool logsumexp_differentiable[] = {true};
+static void logsumexp_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_logsumexp_attributes_t>();
+  if (g.needs(0)) g.set(0, (expand(restored(g.gradient(0), g.meta(0).shape, IntList(at.axis, at.axis_count), bool(at.keepdim)), g.meta(0).shape) * exp((g.input(0) - restored(masked_fill(g.output(0), logical_and(isinf(g.output(0)), lt(g.output(0), 0)), 0), g.meta(0).shape, IntList(at.axis, at.axis_count), bool(at.keepdim))))));
+}
+Tensor logsumexp(const Arg &x, IntList axis, bool keepdim) {
+  dg_logsumexp_attributes_t at = logsumexp_defaults;
+  at.axis = axis.data, at.axis_count = axis.count;
+  at.keepdim = keepdim;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::logsumexp), arguments, 1, &at)[0];
 }
 
 // ---- lt
@@ -983,6 +1839,22 @@ Tensor minimum(const Arg &a, const Arg &b) {
   return call_op(op_def(OpId::minimum), arguments, 2, nullptr)[0];
 }
 
+// ---- mish
+static const dg_dtype_t mish_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef mish_types[] = {{"T", mish_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef mish_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef mish_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t mish_saves_inputs[] = {1};
+static const uint16_t mish_saves_outputs[] = {0};
+static const bool mish_differentiable[] = {true};
+static void mish_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * (tanh(softplus(g.input(0), 1.0, 20.0)) + ((g.input(0) * sigmoid(g.input(0))) * (1 - square(tanh(softplus(g.input(0), 1.0, 20.0))))))));
+}
+Tensor mish(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::mish), arguments, 1, nullptr)[0];
+}
+
 // ---- mul
 static const dg_dtype_t mul_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const TypeDef mul_types[] = {{"T", mul_T, DG_DTYPE_NONE, false}};
@@ -1024,6 +1896,36 @@ static void neg_gradient(GradCall &g) {
 Tensor neg(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::neg), arguments, 1, nullptr)[0];
+}
+
+// ---- norm
+static const dg_dtype_t norm_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef norm_types[] = {{"T", norm_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef norm_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef norm_attributes[] = {
+    {"p", AttributeKind::real, offsetof(dg_norm_attributes_t, p), false, -1, 0, -1, nullptr, "2.0"},
+    {"axis", AttributeKind::axes, offsetof(dg_norm_attributes_t, axis), false, 0, 0, -1, nullptr, "None"},
+    {"keepdim", AttributeKind::boolean, offsetof(dg_norm_attributes_t, keepdim), false, -1, 0, -1, nullptr, "False"}};
+static const dg_norm_attributes_t norm_defaults = {sizeof(dg_norm_attributes_t), 2.0, nullptr, 0, 0};
+static const OutputDef norm_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_norm_attributes_t *>(c.attributes);
+  shapes[0] = reduced(c.inputs[0].shape(), IntList(at.axis, at.axis_count), bool(at.keepdim));
+}
+static const uint16_t norm_saves_inputs[] = {1};
+static const uint16_t norm_saves_outputs[] = {1};
+static const bool norm_differentiable[] = {true};
+static void norm_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_norm_attributes_t>();
+  if (g.needs(0)) g.set(0, norm_backward(g.gradient(0), g.input(0), g.output(0), at.p, IntList(at.axis, at.axis_count), bool(at.keepdim)));
+}
+Tensor norm(const Arg &x, double p, IntList axis, bool keepdim) {
+  dg_norm_attributes_t at = norm_defaults;
+  at.p = p;
+  at.axis = axis.data, at.axis_count = axis.count;
+  at.keepdim = keepdim;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::norm), arguments, 1, &at)[0];
 }
 
 // ---- normal
@@ -1099,6 +2001,50 @@ Tensor pow(const Arg &a, const Arg &b) {
   return call_op(op_def(OpId::pow), arguments, 2, nullptr)[0];
 }
 
+// ---- prod
+static const dg_dtype_t prod_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT64, DG_DTYPE_NONE};
+static const TypeDef prod_types[] = {{"T", prod_T, DG_DTYPE_INT64, false}};
+static const InputDef prod_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef prod_attributes[] = {
+    {"axis", AttributeKind::axes, offsetof(dg_prod_attributes_t, axis), false, 0, 0, -1, nullptr, "None"},
+    {"keepdim", AttributeKind::boolean, offsetof(dg_prod_attributes_t, keepdim), false, -1, 0, -1, nullptr, "False"}};
+static const dg_prod_attributes_t prod_defaults = {sizeof(dg_prod_attributes_t), nullptr, 0, 0};
+static const OutputDef prod_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void prod_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_prod_attributes_t *>(c.attributes);
+  shapes[0] = reduced(c.inputs[0].shape(), IntList(at.axis, at.axis_count), bool(at.keepdim));
+}
+static const uint16_t prod_saves_inputs[] = {1};
+static const uint16_t prod_saves_outputs[] = {0};
+static const bool prod_differentiable[] = {true};
+static void prod_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_prod_attributes_t>();
+  if (g.needs(0)) g.set(0, prod_backward(g.gradient(0), g.input(0), IntList(at.axis, at.axis_count), bool(at.keepdim)));
+}
+Tensor prod(const Arg &x, IntList axis, bool keepdim) {
+  dg_prod_attributes_t at = prod_defaults;
+  at.axis = axis.data, at.axis_count = axis.count;
+  at.keepdim = keepdim;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::prod), arguments, 1, &at)[0];
+}
+
+// ---- reciprocal
+static const dg_dtype_t reciprocal_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef reciprocal_types[] = {{"T", reciprocal_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef reciprocal_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef reciprocal_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t reciprocal_saves_inputs[] = {0};
+static const uint16_t reciprocal_saves_outputs[] = {1};
+static const bool reciprocal_differentiable[] = {true};
+static void reciprocal_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (-((g.gradient(0) * g.output(0)) * g.output(0))));
+}
+Tensor reciprocal(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::reciprocal), arguments, 1, nullptr)[0];
+}
+
 // ---- relu
 static const dg_dtype_t relu_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
 static const TypeDef relu_types[] = {{"T", relu_T, DG_DTYPE_NONE, false}};
@@ -1113,6 +2059,49 @@ static void relu_gradient(GradCall &g) {
 Tensor relu(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::relu), arguments, 1, nullptr)[0];
+}
+
+// ---- remainder
+static const dg_dtype_t remainder_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef remainder_types[] = {{"T", remainder_T, DG_DTYPE_NONE, false}};
+static const InputDef remainder_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef remainder_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t remainder_saves_inputs[] = {0, 3};
+static const uint16_t remainder_saves_outputs[] = {0, 0};
+static const bool remainder_differentiable[] = {true, true};
+static void remainder_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, g.gradient(0));
+  if (g.needs(1)) g.set(1, (-(g.gradient(0) * floor_divide(g.input(0), g.input(1)))));
+}
+Tensor remainder(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::remainder), arguments, 2, nullptr)[0];
+}
+
+// ---- right_shift
+static const dg_dtype_t right_shift_T[] = {DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef right_shift_types[] = {{"T", right_shift_T, DG_DTYPE_NONE, false}};
+static const InputDef right_shift_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef right_shift_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+Tensor right_shift(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::right_shift), arguments, 2, nullptr)[0];
+}
+
+// ---- round
+static const dg_dtype_t round_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef round_types[] = {{"T", round_T, DG_DTYPE_NONE, false}};
+static const InputDef round_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef round_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t round_saves_inputs[] = {0};
+static const uint16_t round_saves_outputs[] = {0};
+static const bool round_differentiable[] = {true};
+static void round_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * 0));
+}
+Tensor round(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::round), arguments, 1, nullptr)[0];
 }
 
 // ---- rsqrt
@@ -1165,6 +2154,22 @@ Tensor scatter(const Arg &x, const Arg &index, const Arg &source, int64_t axis, 
   at.reduce = reduce;
   Arg arguments[] = {x, index, source};
   return call_op(op_def(OpId::scatter), arguments, 3, &at)[0];
+}
+
+// ---- selu
+static const dg_dtype_t selu_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef selu_types[] = {{"T", selu_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef selu_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef selu_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t selu_saves_inputs[] = {1};
+static const uint16_t selu_saves_outputs[] = {0};
+static const bool selu_differentiable[] = {true};
+static void selu_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, where(gt(g.input(0), 0), (g.gradient(0) * 1.0507009873554805), (g.gradient(0) * (exp(g.input(0)) * 1.7580993408473766))));
+}
+Tensor selu(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::selu), arguments, 1, nullptr)[0];
 }
 
 // ---- sgd
@@ -1229,6 +2234,54 @@ Tensor sign(const Arg &x) {
   return call_op(op_def(OpId::sign), arguments, 1, nullptr)[0];
 }
 
+// ---- silu
+static const dg_dtype_t silu_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef silu_types[] = {{"T", silu_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef silu_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef silu_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t silu_saves_inputs[] = {1};
+static const uint16_t silu_saves_outputs[] = {0};
+static const bool silu_differentiable[] = {true};
+static void silu_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * (sigmoid(g.input(0)) * ((g.input(0) * sigmoid((-g.input(0)))) + 1))));
+}
+Tensor silu(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::silu), arguments, 1, nullptr)[0];
+}
+
+// ---- sin
+static const dg_dtype_t sin_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef sin_types[] = {{"T", sin_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef sin_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef sin_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t sin_saves_inputs[] = {1};
+static const uint16_t sin_saves_outputs[] = {0};
+static const bool sin_differentiable[] = {true};
+static void sin_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * cos(g.input(0))));
+}
+Tensor sin(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::sin), arguments, 1, nullptr)[0];
+}
+
+// ---- sinh
+static const dg_dtype_t sinh_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef sinh_types[] = {{"T", sinh_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef sinh_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef sinh_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t sinh_saves_inputs[] = {1};
+static const uint16_t sinh_saves_outputs[] = {0};
+static const bool sinh_differentiable[] = {true};
+static void sinh_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * cosh(g.input(0))));
+}
+Tensor sinh(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::sinh), arguments, 1, nullptr)[0];
+}
+
 // ---- softmax
 static const dg_dtype_t softmax_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef softmax_types[] = {{"T", softmax_T, DG_DTYPE_NONE, false}};
@@ -1275,6 +2328,78 @@ Tensor softmax_backward(const Arg &dy, const Arg &y, int64_t axis) {
   return call_op(op_def(OpId::softmax_backward), arguments, 2, &at)[0];
 }
 
+// ---- softplus
+static const dg_dtype_t softplus_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef softplus_types[] = {{"T", softplus_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef softplus_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef softplus_attributes[] = {
+    {"beta", AttributeKind::real, offsetof(dg_softplus_attributes_t, beta), false, -1, 0, -1, nullptr, "1.0"},
+    {"threshold", AttributeKind::real, offsetof(dg_softplus_attributes_t, threshold), false, -1, 0, -1, nullptr, "20.0"}};
+static const dg_softplus_attributes_t softplus_defaults = {sizeof(dg_softplus_attributes_t), 1.0, 20.0};
+static const OutputDef softplus_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void softplus_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_softplus_attributes_t *>(c.attributes);
+  if (!(at.beta != 0)) reject(op_def(OpId::softplus), c, "beta must not be zero");
+}
+static const uint16_t softplus_saves_inputs[] = {1};
+static const uint16_t softplus_saves_outputs[] = {0};
+static const bool softplus_differentiable[] = {true};
+static void softplus_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_softplus_attributes_t>();
+  if (g.needs(0)) g.set(0, where(gt((g.input(0) * at.beta), at.threshold), g.gradient(0), (g.gradient(0) * sigmoid((g.input(0) * at.beta)))));
+}
+Tensor softplus(const Arg &x, double beta, double threshold) {
+  dg_softplus_attributes_t at = softplus_defaults;
+  at.beta = beta;
+  at.threshold = threshold;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::softplus), arguments, 1, &at)[0];
+}
+
+// ---- softsign
+static const dg_dtype_t softsign_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef softsign_types[] = {{"T", softsign_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef softsign_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef softsign_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t softsign_saves_inputs[] = {1};
+static const uint16_t softsign_saves_outputs[] = {0};
+static const bool softsign_differentiable[] = {true};
+static void softsign_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) / square((abs(g.input(0)) + 1))));
+}
+Tensor softsign(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::softsign), arguments, 1, nullptr)[0];
+}
+
+// ---- sort
+static const dg_dtype_t sort_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef sort_types[] = {{"T", sort_T, DG_DTYPE_NONE, false}};
+static const InputDef sort_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef sort_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_sort_attributes_t, axis), false, 0, 0, -1, nullptr, "-1"},
+    {"descending", AttributeKind::boolean, offsetof(dg_sort_attributes_t, descending), false, -1, 0, -1, nullptr, "False"}};
+static const dg_sort_attributes_t sort_defaults = {sizeof(dg_sort_attributes_t), -1, 0};
+static const OutputDef sort_outputs[] = {{"values", 0, false, DG_DTYPE_NONE, -1}, {"indices", -1, false, DG_DTYPE_INT64, -1}};
+static void sort_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+  shapes[1] = c.inputs[0].shape();
+}
+static const uint16_t sort_saves_inputs[] = {0};
+static const uint16_t sort_saves_outputs[] = {2};
+static const bool sort_differentiable[] = {true};
+static void sort_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_sort_attributes_t>();
+  if (g.needs(0)) g.set(0, scatter(zeros_like(g.meta(0)), g.output(1), g.gradient(0), at.axis, DG_SCATTER_REDUCE_SET));
+}
+Outputs sort(const Arg &x, int64_t axis, bool descending) {
+  dg_sort_attributes_t at = sort_defaults;
+  at.axis = axis;
+  at.descending = descending;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::sort), arguments, 1, &at);
+}
+
 // ---- sqrt
 static const dg_dtype_t sqrt_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef sqrt_types[] = {{"T", sqrt_T, DG_DTYPE_FLOAT32, false}};
@@ -1289,6 +2414,22 @@ static void sqrt_gradient(GradCall &g) {
 Tensor sqrt(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::sqrt), arguments, 1, nullptr)[0];
+}
+
+// ---- square
+static const dg_dtype_t square_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef square_types[] = {{"T", square_T, DG_DTYPE_NONE, false}};
+static const InputDef square_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef square_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t square_saves_inputs[] = {1};
+static const uint16_t square_saves_outputs[] = {0};
+static const bool square_differentiable[] = {true};
+static void square_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * (g.input(0) * 2)));
+}
+Tensor square(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::square), arguments, 1, nullptr)[0];
 }
 
 // ---- sub
@@ -1336,6 +2477,22 @@ Tensor sum(const Arg &x, IntList axis, bool keepdim) {
   return call_op(op_def(OpId::sum), arguments, 1, &at)[0];
 }
 
+// ---- tan
+static const dg_dtype_t tan_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef tan_types[] = {{"T", tan_T, DG_DTYPE_FLOAT32, false}};
+static const InputDef tan_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef tan_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t tan_saves_inputs[] = {0};
+static const uint16_t tan_saves_outputs[] = {1};
+static const bool tan_differentiable[] = {true};
+static void tan_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * ((g.output(0) * g.output(0)) + 1)));
+}
+Tensor tan(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::tan), arguments, 1, nullptr)[0];
+}
+
 // ---- tanh
 static const dg_dtype_t tanh_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef tanh_types[] = {{"T", tanh_T, DG_DTYPE_FLOAT32, false}};
@@ -1350,6 +2507,22 @@ static void tanh_gradient(GradCall &g) {
 Tensor tanh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::tanh), arguments, 1, nullptr)[0];
+}
+
+// ---- trunc
+static const dg_dtype_t trunc_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef trunc_types[] = {{"T", trunc_T, DG_DTYPE_NONE, false}};
+static const InputDef trunc_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef trunc_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t trunc_saves_inputs[] = {0};
+static const uint16_t trunc_saves_outputs[] = {0};
+static const bool trunc_differentiable[] = {true};
+static void trunc_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, (g.gradient(0) * 0));
+}
+Tensor trunc(const Arg &x) {
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::trunc), arguments, 1, nullptr)[0];
 }
 
 // ---- uniform
@@ -1426,39 +2599,89 @@ Tensor where(const Arg &condition, const Arg &x, const Arg &y) {
 
 const OpDef op_table[] = {
     {"abs", "The absolute value.", ops::abs_inputs, nullptr, ops::abs_outputs, ops::abs_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::abs_gradient, ops::abs_saves_inputs, ops::abs_saves_outputs, ops::abs_differentiable},
+    {"acos", "The inverse of the cosine; NaN outside -1 to 1.", ops::acos_inputs, nullptr, ops::acos_outputs, ops::acos_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::acos_gradient, ops::acos_saves_inputs, ops::acos_saves_outputs, ops::acos_differentiable},
+    {"acosh", "The inverse of the hyperbolic cosine; NaN below 1.", ops::acosh_inputs, nullptr, ops::acosh_outputs, ops::acosh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::acosh_gradient, ops::acosh_saves_inputs, ops::acosh_saves_outputs, ops::acosh_differentiable},
     {"adamw", "One step of AdamW, in place; of Adam with an L2 penalty where decoupled is false.", ops::adamw_inputs, ops::adamw_attributes, ops::adamw_outputs, ops::adamw_types, 4, 8, 3, 1, 3, false, false, false, true, sizeof(dg_adamw_attributes_t), &ops::adamw_defaults, ops::adamw_require, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"add", "a + b; or, for bool.", ops::add_inputs, nullptr, ops::add_outputs, ops::add_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::add_gradient, ops::add_saves_inputs, ops::add_saves_outputs, ops::add_differentiable},
+    {"addcdiv", "x + value * (a / b).", ops::addcdiv_inputs, ops::addcdiv_attributes, ops::addcdiv_outputs, ops::addcdiv_types, 3, 1, 1, 1, 1, true, false, false, false, sizeof(dg_addcdiv_attributes_t), &ops::addcdiv_defaults, nullptr, nullptr, ops::addcdiv_gradient, ops::addcdiv_saves_inputs, ops::addcdiv_saves_outputs, ops::addcdiv_differentiable},
+    {"addcmul", "x + value * a * b; the product is rounded before it is added.", ops::addcmul_inputs, ops::addcmul_attributes, ops::addcmul_outputs, ops::addcmul_types, 3, 1, 1, 1, 1, true, false, false, false, sizeof(dg_addcmul_attributes_t), &ops::addcmul_defaults, nullptr, nullptr, ops::addcmul_gradient, ops::addcmul_saves_inputs, ops::addcmul_saves_outputs, ops::addcmul_differentiable},
+    {"all", "Whether no element along axes is zero; true over nothing.", ops::all_inputs, ops::all_attributes, ops::all_outputs, ops::all_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_all_attributes_t), &ops::all_defaults, nullptr, ops::all_infer, nullptr, nullptr, nullptr, nullptr},
+    {"any", "Whether an element along axes is not zero; false over nothing.", ops::any_inputs, ops::any_attributes, ops::any_outputs, ops::any_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_any_attributes_t), &ops::any_defaults, nullptr, ops::any_infer, nullptr, nullptr, nullptr, nullptr},
     {"arange", "Evenly spaced values, start + i * step for i in 0 .. count - 1.", nullptr, ops::arange_attributes, ops::arange_outputs, ops::arange_types, 0, 4, 1, 1, 1, false, false, false, false, sizeof(dg_arange_attributes_t), &ops::arange_defaults, nullptr, ops::arange_infer, nullptr, nullptr, nullptr, nullptr},
     {"argmax", "The index of the greatest value along an axis: the first one, and the first NaN before all.", ops::argmax_inputs, ops::argmax_attributes, ops::argmax_outputs, ops::argmax_types, 1, 2, 1, 1, 1, false, false, true, false, sizeof(dg_argmax_attributes_t), &ops::argmax_defaults, ops::argmax_require, ops::argmax_infer, nullptr, nullptr, nullptr, nullptr},
+    {"argmin", "The index of the least value along an axis: the first one, and the first NaN before all.", ops::argmin_inputs, ops::argmin_attributes, ops::argmin_outputs, ops::argmin_types, 1, 2, 1, 1, 1, false, false, true, false, sizeof(dg_argmin_attributes_t), &ops::argmin_defaults, ops::argmin_require, ops::argmin_infer, nullptr, nullptr, nullptr, nullptr},
+    {"asin", "The inverse of the sine; NaN outside -1 to 1.", ops::asin_inputs, nullptr, ops::asin_outputs, ops::asin_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::asin_gradient, ops::asin_saves_inputs, ops::asin_saves_outputs, ops::asin_differentiable},
+    {"asinh", "The inverse of the hyperbolic sine.", ops::asinh_inputs, nullptr, ops::asinh_outputs, ops::asinh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::asinh_gradient, ops::asinh_saves_inputs, ops::asinh_saves_outputs, ops::asinh_differentiable},
+    {"atan", "The inverse of the tangent.", ops::atan_inputs, nullptr, ops::atan_outputs, ops::atan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::atan_gradient, ops::atan_saves_inputs, ops::atan_saves_outputs, ops::atan_differentiable},
+    {"atan2", "The angle of the point (b, a), between -pi and pi.", ops::atan2_inputs, nullptr, ops::atan2_outputs, ops::atan2_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::atan2_gradient, ops::atan2_saves_inputs, ops::atan2_saves_outputs, ops::atan2_differentiable},
+    {"atanh", "The inverse of the hyperbolic tangent; NaN outside -1 to 1.", ops::atanh_inputs, nullptr, ops::atanh_outputs, ops::atanh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::atanh_gradient, ops::atanh_saves_inputs, ops::atanh_saves_outputs, ops::atanh_differentiable},
+    {"bitwise_and", "The bits that are in both.", ops::bitwise_and_inputs, nullptr, ops::bitwise_and_outputs, ops::bitwise_and_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"bitwise_not", "Every bit of x turned; of a bool, not x.", ops::bitwise_not_inputs, nullptr, ops::bitwise_not_outputs, ops::bitwise_not_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"bitwise_or", "The bits that are in a or b.", ops::bitwise_or_inputs, nullptr, ops::bitwise_or_outputs, ops::bitwise_or_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"bitwise_xor", "The bits that are in one of a and b, not both.", ops::bitwise_xor_inputs, nullptr, ops::bitwise_xor_outputs, ops::bitwise_xor_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"cast", "The same values in another dtype.", ops::cast_inputs, ops::cast_attributes, ops::cast_outputs, ops::cast_types, 1, 1, 1, 2, 1, true, false, false, false, sizeof(dg_cast_attributes_t), &ops::cast_defaults, nullptr, nullptr, ops::cast_gradient, ops::cast_saves_inputs, ops::cast_saves_outputs, ops::cast_differentiable},
     {"cat", "Tensors joined along an axis.", ops::cat_inputs, ops::cat_attributes, ops::cat_outputs, ops::cat_types, 1, 1, 1, 1, 1, false, true, false, false, sizeof(dg_cat_attributes_t), &ops::cat_defaults, nullptr, ops::cat_infer, ops::cat_gradient, ops::cat_saves_inputs, ops::cat_saves_outputs, ops::cat_differentiable},
+    {"ceil", "The least integer not below x.", ops::ceil_inputs, nullptr, ops::ceil_outputs, ops::ceil_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::ceil_gradient, ops::ceil_saves_inputs, ops::ceil_saves_outputs, ops::ceil_differentiable},
+    {"celu", "x where it is positive, else alpha * (exp(x / alpha) - 1).", ops::celu_inputs, ops::celu_attributes, ops::celu_outputs, ops::celu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_celu_attributes_t), &ops::celu_defaults, ops::celu_require, nullptr, ops::celu_gradient, ops::celu_saves_inputs, ops::celu_saves_outputs, ops::celu_differentiable},
+    {"clamp", "x, but not below min nor above max.", ops::clamp_inputs, nullptr, ops::clamp_outputs, ops::clamp_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::clamp_gradient, ops::clamp_saves_inputs, ops::clamp_saves_outputs, ops::clamp_differentiable},
     {"conv2d", "Cross-correlation of images (batch, channels, height, width) with weights (out channels, channels / groups, height, width).", ops::conv2d_inputs, ops::conv2d_attributes, ops::conv2d_outputs, ops::conv2d_types, 3, 4, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_attributes_t), &ops::conv2d_defaults, ops::conv2d_require, ops::conv2d_infer, ops::conv2d_gradient, ops::conv2d_saves_inputs, ops::conv2d_saves_outputs, ops::conv2d_differentiable},
     {"conv2d_backward_input", "The gradient of conv2d for its input.", ops::conv2d_backward_input_inputs, ops::conv2d_backward_input_attributes, ops::conv2d_backward_input_outputs, ops::conv2d_backward_input_types, 2, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_backward_input_attributes_t), &ops::conv2d_backward_input_defaults, nullptr, ops::conv2d_backward_input_infer, ops::conv2d_backward_input_gradient, ops::conv2d_backward_input_saves_inputs, ops::conv2d_backward_input_saves_outputs, ops::conv2d_backward_input_differentiable},
     {"conv2d_backward_weight", "The gradient of conv2d for its weight.", ops::conv2d_backward_weight_inputs, ops::conv2d_backward_weight_attributes, ops::conv2d_backward_weight_outputs, ops::conv2d_backward_weight_types, 2, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_backward_weight_attributes_t), &ops::conv2d_backward_weight_defaults, nullptr, ops::conv2d_backward_weight_infer, ops::conv2d_backward_weight_gradient, ops::conv2d_backward_weight_saves_inputs, ops::conv2d_backward_weight_saves_outputs, ops::conv2d_backward_weight_differentiable},
     {"copy", "The same values in dense memory.", ops::copy_inputs, nullptr, ops::copy_outputs, ops::copy_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::copy_gradient, ops::copy_saves_inputs, ops::copy_saves_outputs, ops::copy_differentiable},
+    {"copysign", "The magnitude of a with the sign of b.", ops::copysign_inputs, nullptr, ops::copysign_outputs, ops::copysign_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::copysign_gradient, ops::copysign_saves_inputs, ops::copysign_saves_outputs, ops::copysign_differentiable},
+    {"cos", "The cosine.", ops::cos_inputs, nullptr, ops::cos_outputs, ops::cos_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::cos_gradient, ops::cos_saves_inputs, ops::cos_saves_outputs, ops::cos_differentiable},
+    {"cosh", "The hyperbolic cosine.", ops::cosh_inputs, nullptr, ops::cosh_outputs, ops::cosh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::cosh_gradient, ops::cosh_saves_inputs, ops::cosh_saves_outputs, ops::cosh_differentiable},
+    {"count_nonzero", "How many elements along axes are not zero; NaN is not.", ops::count_nonzero_inputs, ops::count_nonzero_attributes, ops::count_nonzero_outputs, ops::count_nonzero_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_count_nonzero_attributes_t), &ops::count_nonzero_defaults, nullptr, ops::count_nonzero_infer, nullptr, nullptr, nullptr, nullptr},
     {"cross_entropy", "The negative log likelihood of class indices under softmax(x), for x (batch, classes).", ops::cross_entropy_inputs, ops::cross_entropy_attributes, ops::cross_entropy_outputs, ops::cross_entropy_types, 3, 3, 1, 2, 1, false, false, false, false, sizeof(dg_cross_entropy_attributes_t), &ops::cross_entropy_defaults, ops::cross_entropy_require, ops::cross_entropy_infer, ops::cross_entropy_gradient, ops::cross_entropy_saves_inputs, ops::cross_entropy_saves_outputs, ops::cross_entropy_differentiable},
     {"cross_entropy_backward", "The gradient of cross_entropy for x.", ops::cross_entropy_backward_inputs, ops::cross_entropy_backward_attributes, ops::cross_entropy_backward_outputs, ops::cross_entropy_backward_types, 4, 3, 1, 2, 1, false, false, false, false, sizeof(dg_cross_entropy_backward_attributes_t), &ops::cross_entropy_backward_defaults, nullptr, ops::cross_entropy_backward_infer, nullptr, nullptr, nullptr, nullptr},
+    {"cumprod", "Products of the elements up to each along an axis. Integers are multiplied as int64.", ops::cumprod_inputs, ops::cumprod_attributes, ops::cumprod_outputs, ops::cumprod_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumprod_attributes_t), &ops::cumprod_defaults, nullptr, ops::cumprod_infer, ops::cumprod_gradient, ops::cumprod_saves_inputs, ops::cumprod_saves_outputs, ops::cumprod_differentiable},
+    {"cumsum", "Sums of the elements up to each along an axis. Integers are summed as int64.", ops::cumsum_inputs, ops::cumsum_attributes, ops::cumsum_outputs, ops::cumsum_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumsum_attributes_t), &ops::cumsum_defaults, nullptr, ops::cumsum_infer, ops::cumsum_gradient, ops::cumsum_saves_inputs, ops::cumsum_saves_outputs, ops::cumsum_differentiable},
     {"div", "a / b, true division.", ops::div_inputs, nullptr, ops::div_outputs, ops::div_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::div_gradient, ops::div_saves_inputs, ops::div_saves_outputs, ops::div_differentiable},
+    {"elu", "x where it is positive, else alpha * (exp(x) - 1).", ops::elu_inputs, ops::elu_attributes, ops::elu_outputs, ops::elu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_elu_attributes_t), &ops::elu_defaults, nullptr, nullptr, ops::elu_gradient, ops::elu_saves_inputs, ops::elu_saves_outputs, ops::elu_differentiable},
     {"embedding", "Rows of a table (rows, width), picked by index.", ops::embedding_inputs, nullptr, ops::embedding_outputs, ops::embedding_types, 2, 0, 1, 2, 1, false, false, false, false, 0, nullptr, ops::embedding_require, ops::embedding_infer, ops::embedding_gradient, ops::embedding_saves_inputs, ops::embedding_saves_outputs, ops::embedding_differentiable},
     {"embedding_backward", "The gradient of embedding: rows of dy added into a table of zeros.", ops::embedding_backward_inputs, ops::embedding_backward_attributes, ops::embedding_backward_outputs, ops::embedding_backward_types, 2, 1, 1, 2, 1, false, false, false, false, sizeof(dg_embedding_backward_attributes_t), &ops::embedding_backward_defaults, ops::embedding_backward_require, ops::embedding_backward_infer, ops::embedding_backward_gradient, ops::embedding_backward_saves_inputs, ops::embedding_backward_saves_outputs, ops::embedding_backward_differentiable},
     {"eq", "a == b.", ops::eq_inputs, nullptr, ops::eq_outputs, ops::eq_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"erf", "The error function.", ops::erf_inputs, nullptr, ops::erf_outputs, ops::erf_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::erf_gradient, ops::erf_saves_inputs, ops::erf_saves_outputs, ops::erf_differentiable},
+    {"erfc", "1 - erf(x) without loss of digits where that is small.", ops::erfc_inputs, nullptr, ops::erfc_outputs, ops::erfc_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::erfc_gradient, ops::erfc_saves_inputs, ops::erfc_saves_outputs, ops::erfc_differentiable},
     {"exp", "e to the power of x.", ops::exp_inputs, nullptr, ops::exp_outputs, ops::exp_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::exp_gradient, ops::exp_saves_inputs, ops::exp_saves_outputs, ops::exp_differentiable},
+    {"exp2", "2 to the power of x.", ops::exp2_inputs, nullptr, ops::exp2_outputs, ops::exp2_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::exp2_gradient, ops::exp2_saves_inputs, ops::exp2_saves_outputs, ops::exp2_differentiable},
+    {"expm1", "exp(x) - 1 without loss of digits near 0.", ops::expm1_inputs, nullptr, ops::expm1_outputs, ops::expm1_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::expm1_gradient, ops::expm1_saves_inputs, ops::expm1_saves_outputs, ops::expm1_differentiable},
+    {"floor", "The greatest integer not above x.", ops::floor_inputs, nullptr, ops::floor_outputs, ops::floor_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::floor_gradient, ops::floor_saves_inputs, ops::floor_saves_outputs, ops::floor_differentiable},
+    {"floor_divide", "The greatest integer not above a / b, as Python's a // b.", ops::floor_divide_inputs, nullptr, ops::floor_divide_outputs, ops::floor_divide_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::floor_divide_gradient, ops::floor_divide_saves_inputs, ops::floor_divide_saves_outputs, ops::floor_divide_differentiable},
+    {"fmod", "a - trunc(a / b) * b, which has the sign of a, as C's fmod.", ops::fmod_inputs, nullptr, ops::fmod_outputs, ops::fmod_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::fmod_gradient, ops::fmod_saves_inputs, ops::fmod_saves_outputs, ops::fmod_differentiable},
     {"full", "A tensor filled with one value.", nullptr, ops::full_attributes, ops::full_outputs, ops::full_types, 0, 3, 1, 1, 1, false, false, false, false, sizeof(dg_full_attributes_t), &ops::full_defaults, nullptr, ops::full_infer, nullptr, nullptr, nullptr, nullptr},
     {"gather", "y[i][j][k] = x[i][index[i][j][k]][k] for axis 1: picks values along an axis.", ops::gather_inputs, ops::gather_attributes, ops::gather_outputs, ops::gather_types, 2, 1, 1, 2, 1, false, false, false, false, sizeof(dg_gather_attributes_t), &ops::gather_defaults, ops::gather_require, ops::gather_infer, ops::gather_gradient, ops::gather_saves_inputs, ops::gather_saves_outputs, ops::gather_differentiable},
     {"ge", "a >= b.", ops::ge_inputs, nullptr, ops::ge_outputs, ops::ge_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"gelu", "x times the standard normal distribution function: x * (1 + erf(x / sqrt(2))) / 2.", ops::gelu_inputs, nullptr, ops::gelu_outputs, ops::gelu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::gelu_gradient, ops::gelu_saves_inputs, ops::gelu_saves_outputs, ops::gelu_differentiable},
     {"gelu_backward", "The gradient of gelu.", ops::gelu_backward_inputs, nullptr, ops::gelu_backward_outputs, ops::gelu_backward_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"gelu_tanh", "x * (1 + tanh(u)) / 2 with u = sqrt(2 / pi) * (x + 0.044715 * x^3): near gelu.", ops::gelu_tanh_inputs, nullptr, ops::gelu_tanh_outputs, ops::gelu_tanh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::gelu_tanh_gradient, ops::gelu_tanh_saves_inputs, ops::gelu_tanh_saves_outputs, ops::gelu_tanh_differentiable},
     {"gt", "a > b.", ops::gt_inputs, nullptr, ops::gt_outputs, ops::gt_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"hardsigmoid", "x + 3, not below 0 nor above 6, divided by 6.", ops::hardsigmoid_inputs, nullptr, ops::hardsigmoid_outputs, ops::hardsigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hardsigmoid_gradient, ops::hardsigmoid_saves_inputs, ops::hardsigmoid_saves_outputs, ops::hardsigmoid_differentiable},
+    {"hardswish", "x times hardsigmoid of x.", ops::hardswish_inputs, nullptr, ops::hardswish_outputs, ops::hardswish_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hardswish_gradient, ops::hardswish_saves_inputs, ops::hardswish_saves_outputs, ops::hardswish_differentiable},
+    {"hardtanh", "x, but not below min_val nor above max_val.", ops::hardtanh_inputs, ops::hardtanh_attributes, ops::hardtanh_outputs, ops::hardtanh_types, 1, 2, 1, 1, 1, true, false, false, false, sizeof(dg_hardtanh_attributes_t), &ops::hardtanh_defaults, nullptr, nullptr, ops::hardtanh_gradient, ops::hardtanh_saves_inputs, ops::hardtanh_saves_outputs, ops::hardtanh_differentiable},
+    {"hypot", "sqrt(a * a + b * b), which does not overflow on the way.", ops::hypot_inputs, nullptr, ops::hypot_outputs, ops::hypot_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hypot_gradient, ops::hypot_saves_inputs, ops::hypot_saves_outputs, ops::hypot_differentiable},
+    {"isfinite", "Whether x is neither infinite nor NaN.", ops::isfinite_inputs, nullptr, ops::isfinite_outputs, ops::isfinite_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"isinf", "Whether x is infinite.", ops::isinf_inputs, nullptr, ops::isinf_outputs, ops::isinf_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"isnan", "Whether x is NaN.", ops::isnan_inputs, nullptr, ops::isnan_outputs, ops::isnan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"layer_norm", "(x - mean) / sqrt(variance + epsilon) over the last axes, then times weight plus bias.", ops::layer_norm_inputs, ops::layer_norm_attributes, ops::layer_norm_outputs, ops::layer_norm_types, 3, 2, 3, 1, 1, false, false, false, false, sizeof(dg_layer_norm_attributes_t), &ops::layer_norm_defaults, ops::layer_norm_require, ops::layer_norm_infer, ops::layer_norm_gradient, ops::layer_norm_saves_inputs, ops::layer_norm_saves_outputs, ops::layer_norm_differentiable},
     {"layer_norm_backward", "The gradients of layer_norm for x, weight and bias.", ops::layer_norm_backward_inputs, ops::layer_norm_backward_attributes, ops::layer_norm_backward_outputs, ops::layer_norm_backward_types, 5, 1, 3, 1, 3, false, false, false, false, sizeof(dg_layer_norm_backward_attributes_t), &ops::layer_norm_backward_defaults, ops::layer_norm_backward_require, ops::layer_norm_backward_infer, nullptr, nullptr, nullptr, nullptr},
     {"le", "a <= b.", ops::le_inputs, nullptr, ops::le_outputs, ops::le_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"leaky_relu", "x where it is positive, else negative_slope * x.", ops::leaky_relu_inputs, ops::leaky_relu_attributes, ops::leaky_relu_outputs, ops::leaky_relu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_leaky_relu_attributes_t), &ops::leaky_relu_defaults, nullptr, nullptr, ops::leaky_relu_gradient, ops::leaky_relu_saves_inputs, ops::leaky_relu_saves_outputs, ops::leaky_relu_differentiable},
+    {"left_shift", "a with its bits b places higher.", ops::left_shift_inputs, nullptr, ops::left_shift_outputs, ops::left_shift_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"lerp", "start + weight * (end - start).", ops::lerp_inputs, nullptr, ops::lerp_outputs, ops::lerp_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::lerp_gradient, ops::lerp_saves_inputs, ops::lerp_saves_outputs, ops::lerp_differentiable},
     {"log", "The natural logarithm.", ops::log_inputs, nullptr, ops::log_outputs, ops::log_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log_gradient, ops::log_saves_inputs, ops::log_saves_outputs, ops::log_differentiable},
+    {"log10", "The logarithm to base 10.", ops::log10_inputs, nullptr, ops::log10_outputs, ops::log10_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log10_gradient, ops::log10_saves_inputs, ops::log10_saves_outputs, ops::log10_differentiable},
+    {"log1p", "log(1 + x) without loss of digits near 0.", ops::log1p_inputs, nullptr, ops::log1p_outputs, ops::log1p_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log1p_gradient, ops::log1p_saves_inputs, ops::log1p_saves_outputs, ops::log1p_differentiable},
+    {"log2", "The logarithm to base 2.", ops::log2_inputs, nullptr, ops::log2_outputs, ops::log2_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log2_gradient, ops::log2_saves_inputs, ops::log2_saves_outputs, ops::log2_differentiable},
+    {"log_sigmoid", "log(1 / (1 + exp(-x))), which does not overflow.", ops::log_sigmoid_inputs, nullptr, ops::log_sigmoid_outputs, ops::log_sigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log_sigmoid_gradient, ops::log_sigmoid_saves_inputs, ops::log_sigmoid_saves_outputs, ops::log_sigmoid_differentiable},
     {"log_softmax", "log(softmax(x)) along an axis.", ops::log_softmax_inputs, ops::log_softmax_attributes, ops::log_softmax_outputs, ops::log_softmax_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_log_softmax_attributes_t), &ops::log_softmax_defaults, nullptr, ops::log_softmax_infer, ops::log_softmax_gradient, ops::log_softmax_saves_inputs, ops::log_softmax_saves_outputs, ops::log_softmax_differentiable},
     {"log_softmax_backward", "The gradient of log_softmax from its result.", ops::log_softmax_backward_inputs, ops::log_softmax_backward_attributes, ops::log_softmax_backward_outputs, ops::log_softmax_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_log_softmax_backward_attributes_t), &ops::log_softmax_backward_defaults, ops::log_softmax_backward_require, ops::log_softmax_backward_infer, nullptr, nullptr, nullptr, nullptr},
+    {"logaddexp", "log(exp(a) + exp(b)), which does not overflow.", ops::logaddexp_inputs, nullptr, ops::logaddexp_outputs, ops::logaddexp_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::logaddexp_gradient, ops::logaddexp_saves_inputs, ops::logaddexp_saves_outputs, ops::logaddexp_differentiable},
     {"logical_and", "Both a and b are true (not zero).", ops::logical_and_inputs, nullptr, ops::logical_and_outputs, ops::logical_and_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"logical_not", "Not x.", ops::logical_not_inputs, nullptr, ops::logical_not_outputs, ops::logical_not_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"logical_or", "a or b is true (not zero).", ops::logical_or_inputs, nullptr, ops::logical_or_outputs, ops::logical_or_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"logical_xor", "Whether one of a and b is not zero and the other is.", ops::logical_xor_inputs, nullptr, ops::logical_xor_outputs, ops::logical_xor_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"logsumexp", "log(sum(exp(x))) along axes, which does not overflow; -inf over nothing.", ops::logsumexp_inputs, ops::logsumexp_attributes, ops::logsumexp_outputs, ops::logsumexp_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_logsumexp_attributes_t), &ops::logsumexp_defaults, nullptr, ops::logsumexp_infer, ops::logsumexp_gradient, ops::logsumexp_saves_inputs, ops::logsumexp_saves_outputs, ops::logsumexp_differentiable},
     {"lt", "a < b.", ops::lt_inputs, nullptr, ops::lt_outputs, ops::lt_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"masked_fill", "x with one value written where the mask holds.", ops::masked_fill_inputs, ops::masked_fill_attributes, ops::masked_fill_outputs, ops::masked_fill_types, 2, 1, 1, 1, 1, true, false, false, false, sizeof(dg_masked_fill_attributes_t), &ops::masked_fill_defaults, nullptr, nullptr, ops::masked_fill_gradient, ops::masked_fill_saves_inputs, ops::masked_fill_saves_outputs, ops::masked_fill_differentiable},
     {"matmul", "Matrix product of the last two axes; the axes before them broadcast.", ops::matmul_inputs, nullptr, ops::matmul_outputs, ops::matmul_types, 2, 0, 1, 1, 1, false, false, true, false, 0, nullptr, ops::matmul_require, ops::matmul_infer, ops::matmul_gradient, ops::matmul_saves_inputs, ops::matmul_saves_outputs, ops::matmul_differentiable},
@@ -1469,29 +2692,46 @@ const OpDef op_table[] = {
     {"mean", "The mean along axes; NaN over nothing.", ops::mean_inputs, ops::mean_attributes, ops::mean_outputs, ops::mean_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_mean_attributes_t), &ops::mean_defaults, nullptr, ops::mean_infer, ops::mean_gradient, ops::mean_saves_inputs, ops::mean_saves_outputs, ops::mean_differentiable},
     {"min", "The smallest value along axes; NaN if one is NaN.", ops::min_inputs, ops::min_attributes, ops::min_outputs, ops::min_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_min_attributes_t), &ops::min_defaults, ops::min_require, ops::min_infer, ops::min_gradient, ops::min_saves_inputs, ops::min_saves_outputs, ops::min_differentiable},
     {"minimum", "The smaller of a and b; NaN if one is NaN.", ops::minimum_inputs, nullptr, ops::minimum_outputs, ops::minimum_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::minimum_gradient, ops::minimum_saves_inputs, ops::minimum_saves_outputs, ops::minimum_differentiable},
+    {"mish", "x * tanh(log(1 + exp(x))).", ops::mish_inputs, nullptr, ops::mish_outputs, ops::mish_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::mish_gradient, ops::mish_saves_inputs, ops::mish_saves_outputs, ops::mish_differentiable},
     {"mul", "a * b; and, for bool.", ops::mul_inputs, nullptr, ops::mul_outputs, ops::mul_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::mul_gradient, ops::mul_saves_inputs, ops::mul_saves_outputs, ops::mul_differentiable},
     {"ne", "a != b.", ops::ne_inputs, nullptr, ops::ne_outputs, ops::ne_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"neg", "-x.", ops::neg_inputs, nullptr, ops::neg_outputs, ops::neg_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::neg_gradient, ops::neg_saves_inputs, ops::neg_saves_outputs, ops::neg_differentiable},
+    {"norm", "The p-norm along axes, sum(|x|^p)^(1/p): for p = inf the greatest |x|, for -inf the least, for 0 how many are not 0.", ops::norm_inputs, ops::norm_attributes, ops::norm_outputs, ops::norm_types, 1, 3, 1, 1, 1, false, false, false, false, sizeof(dg_norm_attributes_t), &ops::norm_defaults, nullptr, ops::norm_infer, ops::norm_gradient, ops::norm_saves_inputs, ops::norm_saves_outputs, ops::norm_differentiable},
     {"normal", "Random numbers of the standard normal distribution, by Philox 4x32-10 and the Box-Muller transform.", nullptr, ops::normal_attributes, ops::normal_outputs, ops::normal_types, 0, 4, 1, 1, 1, false, false, false, false, sizeof(dg_normal_attributes_t), &ops::normal_defaults, nullptr, ops::normal_infer, nullptr, nullptr, nullptr, nullptr},
     {"pad", "x with values put before and after it on each axis.", ops::pad_inputs, ops::pad_attributes, ops::pad_outputs, ops::pad_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_pad_attributes_t), &ops::pad_defaults, ops::pad_require, ops::pad_infer, ops::pad_gradient, ops::pad_saves_inputs, ops::pad_saves_outputs, ops::pad_differentiable},
     {"pow", "a to the power of b.", ops::pow_inputs, nullptr, ops::pow_outputs, ops::pow_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::pow_gradient, ops::pow_saves_inputs, ops::pow_saves_outputs, ops::pow_differentiable},
+    {"prod", "The product along axes; 1 over nothing. Integers are multiplied as int64.", ops::prod_inputs, ops::prod_attributes, ops::prod_outputs, ops::prod_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_prod_attributes_t), &ops::prod_defaults, nullptr, ops::prod_infer, ops::prod_gradient, ops::prod_saves_inputs, ops::prod_saves_outputs, ops::prod_differentiable},
+    {"reciprocal", "1 / x.", ops::reciprocal_inputs, nullptr, ops::reciprocal_outputs, ops::reciprocal_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::reciprocal_gradient, ops::reciprocal_saves_inputs, ops::reciprocal_saves_outputs, ops::reciprocal_differentiable},
     {"relu", "max(x, 0); NaN for NaN.", ops::relu_inputs, nullptr, ops::relu_outputs, ops::relu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::relu_gradient, ops::relu_saves_inputs, ops::relu_saves_outputs, ops::relu_differentiable},
+    {"remainder", "a - floor(a / b) * b, which has the sign of b, as Python's a % b.", ops::remainder_inputs, nullptr, ops::remainder_outputs, ops::remainder_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::remainder_gradient, ops::remainder_saves_inputs, ops::remainder_saves_outputs, ops::remainder_differentiable},
+    {"right_shift", "a with its bits b places lower; what moves in is the sign.", ops::right_shift_inputs, nullptr, ops::right_shift_outputs, ops::right_shift_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"round", "The nearest integer; of two as near the even one.", ops::round_inputs, nullptr, ops::round_outputs, ops::round_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::round_gradient, ops::round_saves_inputs, ops::round_saves_outputs, ops::round_differentiable},
     {"rsqrt", "1 / sqrt(x).", ops::rsqrt_inputs, nullptr, ops::rsqrt_outputs, ops::rsqrt_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::rsqrt_gradient, ops::rsqrt_saves_inputs, ops::rsqrt_saves_outputs, ops::rsqrt_differentiable},
     {"scatter", "A copy of x with x[i][index[i][j][k]][k] = source[i][j][k] (set), or += (add), for axis 1.", ops::scatter_inputs, ops::scatter_attributes, ops::scatter_outputs, ops::scatter_types, 3, 2, 1, 2, 1, false, false, false, false, sizeof(dg_scatter_attributes_t), &ops::scatter_defaults, ops::scatter_require, ops::scatter_infer, ops::scatter_gradient, ops::scatter_saves_inputs, ops::scatter_saves_outputs, ops::scatter_differentiable},
+    {"selu", "1.0507 times x where it is positive, else 1.0507 * 1.6733 * (exp(x) - 1): Klambauer and others 2017.", ops::selu_inputs, nullptr, ops::selu_outputs, ops::selu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::selu_gradient, ops::selu_saves_inputs, ops::selu_saves_outputs, ops::selu_differentiable},
     {"sgd", "One step of stochastic gradient descent, in place.", ops::sgd_inputs, ops::sgd_attributes, ops::sgd_outputs, ops::sgd_types, 3, 7, 2, 1, 2, false, false, false, true, sizeof(dg_sgd_attributes_t), &ops::sgd_defaults, ops::sgd_require, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"sigmoid", "1 / (1 + exp(-x)).", ops::sigmoid_inputs, nullptr, ops::sigmoid_outputs, ops::sigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sigmoid_gradient, ops::sigmoid_saves_inputs, ops::sigmoid_saves_outputs, ops::sigmoid_differentiable},
     {"sign", "-1, 0 or 1 by the sign of x; NaN for NaN.", ops::sign_inputs, nullptr, ops::sign_outputs, ops::sign_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sign_gradient, ops::sign_saves_inputs, ops::sign_saves_outputs, ops::sign_differentiable},
+    {"silu", "x / (1 + exp(-x)): x times the sigmoid of x.", ops::silu_inputs, nullptr, ops::silu_outputs, ops::silu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::silu_gradient, ops::silu_saves_inputs, ops::silu_saves_outputs, ops::silu_differentiable},
+    {"sin", "The sine.", ops::sin_inputs, nullptr, ops::sin_outputs, ops::sin_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sin_gradient, ops::sin_saves_inputs, ops::sin_saves_outputs, ops::sin_differentiable},
+    {"sinh", "The hyperbolic sine.", ops::sinh_inputs, nullptr, ops::sinh_outputs, ops::sinh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sinh_gradient, ops::sinh_saves_inputs, ops::sinh_saves_outputs, ops::sinh_differentiable},
     {"softmax", "exp(x) divided by its sum along an axis; NaN if all of them are -inf.", ops::softmax_inputs, ops::softmax_attributes, ops::softmax_outputs, ops::softmax_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_softmax_attributes_t), &ops::softmax_defaults, nullptr, ops::softmax_infer, ops::softmax_gradient, ops::softmax_saves_inputs, ops::softmax_saves_outputs, ops::softmax_differentiable},
     {"softmax_backward", "The gradient of softmax from its result.", ops::softmax_backward_inputs, ops::softmax_backward_attributes, ops::softmax_backward_outputs, ops::softmax_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_softmax_backward_attributes_t), &ops::softmax_backward_defaults, ops::softmax_backward_require, ops::softmax_backward_infer, nullptr, nullptr, nullptr, nullptr},
+    {"softplus", "log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold.", ops::softplus_inputs, ops::softplus_attributes, ops::softplus_outputs, ops::softplus_types, 1, 2, 1, 1, 1, true, false, false, false, sizeof(dg_softplus_attributes_t), &ops::softplus_defaults, ops::softplus_require, nullptr, ops::softplus_gradient, ops::softplus_saves_inputs, ops::softplus_saves_outputs, ops::softplus_differentiable},
+    {"softsign", "x / (1 + |x|).", ops::softsign_inputs, nullptr, ops::softsign_outputs, ops::softsign_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::softsign_gradient, ops::softsign_saves_inputs, ops::softsign_saves_outputs, ops::softsign_differentiable},
+    {"sort", "The elements along an axis in order, and where each was; equal ones keep their order, NaN is the greatest.", ops::sort_inputs, ops::sort_attributes, ops::sort_outputs, ops::sort_types, 1, 2, 2, 1, 2, false, false, false, false, sizeof(dg_sort_attributes_t), &ops::sort_defaults, nullptr, ops::sort_infer, ops::sort_gradient, ops::sort_saves_inputs, ops::sort_saves_outputs, ops::sort_differentiable},
     {"sqrt", "The square root.", ops::sqrt_inputs, nullptr, ops::sqrt_outputs, ops::sqrt_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sqrt_gradient, ops::sqrt_saves_inputs, ops::sqrt_saves_outputs, ops::sqrt_differentiable},
+    {"square", "x * x.", ops::square_inputs, nullptr, ops::square_outputs, ops::square_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::square_gradient, ops::square_saves_inputs, ops::square_saves_outputs, ops::square_differentiable},
     {"sub", "a - b.", ops::sub_inputs, nullptr, ops::sub_outputs, ops::sub_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sub_gradient, ops::sub_saves_inputs, ops::sub_saves_outputs, ops::sub_differentiable},
     {"sum", "The sum along axes; 0 over nothing. Integers are summed as int64.", ops::sum_inputs, ops::sum_attributes, ops::sum_outputs, ops::sum_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_sum_attributes_t), &ops::sum_defaults, nullptr, ops::sum_infer, ops::sum_gradient, ops::sum_saves_inputs, ops::sum_saves_outputs, ops::sum_differentiable},
+    {"tan", "The tangent.", ops::tan_inputs, nullptr, ops::tan_outputs, ops::tan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::tan_gradient, ops::tan_saves_inputs, ops::tan_saves_outputs, ops::tan_differentiable},
     {"tanh", "The hyperbolic tangent.", ops::tanh_inputs, nullptr, ops::tanh_outputs, ops::tanh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::tanh_gradient, ops::tanh_saves_inputs, ops::tanh_saves_outputs, ops::tanh_differentiable},
+    {"trunc", "x without its fraction.", ops::trunc_inputs, nullptr, ops::trunc_outputs, ops::trunc_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::trunc_gradient, ops::trunc_saves_inputs, ops::trunc_saves_outputs, ops::trunc_differentiable},
     {"uniform", "Random numbers, uniform in [0, 1), by Philox 4x32-10.", nullptr, ops::uniform_attributes, ops::uniform_outputs, ops::uniform_types, 0, 4, 1, 1, 1, false, false, false, false, sizeof(dg_uniform_attributes_t), &ops::uniform_defaults, nullptr, ops::uniform_infer, nullptr, nullptr, nullptr, nullptr},
     {"var", "The variance along axes: squared distances from the mean, summed and divided by count - correction.", ops::var_inputs, ops::var_attributes, ops::var_outputs, ops::var_types, 1, 3, 1, 1, 1, false, false, false, false, sizeof(dg_var_attributes_t), &ops::var_defaults, nullptr, ops::var_infer, ops::var_gradient, ops::var_saves_inputs, ops::var_saves_outputs, ops::var_differentiable},
     {"where", "Elements of x where the condition holds, of y elsewhere.", ops::where_inputs, nullptr, ops::where_outputs, ops::where_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::where_gradient, ops::where_saves_inputs, ops::where_saves_outputs, ops::where_differentiable},
 };
 
-const int op_count = 65;
+const int op_count = 132;
 
 }  // namespace dougong

@@ -1,0 +1,8 @@
+"""x * x; integers wrap."""
+
+import numpy as np
+
+
+def square(x):
+    with np.errstate(all="ignore"):
+        return x * x

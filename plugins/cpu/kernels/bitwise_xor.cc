@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elementwise.h"
+
+namespace dougong::cpu {
+
+struct BitwiseXor {
+  template <class T>
+  T operator()(T a, T b) const {
+    return T(a ^ b);
+  }
+};
+
+extern const dg_kernel_t dg_kernel_bitwise_xor = binary<BitwiseXor, Group::bits>(DG_OP_BITWISE_XOR);
+
+}  // namespace dougong::cpu
