@@ -33,6 +33,7 @@ bool pad_fits(const Shape &shape, IntList padding);
 Shape padded(const Shape &shape, IntList padding);
 Shape matmul_shape(const Shape &a, const Shape &b);
 bool bias_fits(const Tensor &bias, int64_t size);
+inline bool given(const Tensor &tensor) { return tensor.defined(); }
 // How many places a window of `window` elements has.
 int64_t window_count(int64_t size, int64_t window, int64_t stride, int64_t padding, int64_t dilation);
 bool window_fits(const Shape &image, int64_t height, int64_t width, IntList stride, IntList padding, IntList dilation);

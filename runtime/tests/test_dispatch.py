@@ -253,3 +253,33 @@ def test_copies_between_devices_keep_strides_apart(library):
     y.copy_(x * 2)
     assert y.tolist() == [[0, 6], [2, 8], [4, 10]]
     assert dougong.zeros(0, 3, device=DEVICE).to(OTHER).shape == (0, 3)
+
+
+def of(*shape: int) -> dougong.Tensor:
+    return dougong.ones(shape)
+
+
+BAD_SHAPES = {
+    "sgd buffer": (lambda o: o.sgd(of(3), of(3), of(2), 0.1, 0.9), "shape of parameter"),
+    "sgd without buffer": (lambda o: o.sgd(of(3), of(3), None, 0.1, 0.9), "momentum_buffer"),
+    "embedding": (lambda o: o.embedding_backward(of(2, 4), dougong.arange(3), 5), "shape of index"),
+    "cross entropy": (lambda o: o.cross_entropy_backward(of(2), of(2, 3), dougong.arange(2)), "shape of the loss"),
+    "layer norm": (lambda o: o.layer_norm_backward(of(2, 3), of(2, 3), of(4), of(2), of(2)), "weight"),
+    "mean": (lambda o: o.layer_norm_backward(of(2, 3), of(2, 3), of(3), of(3), of(2)), "mean and rstd"),
+    "convolution": (
+        lambda o: o.conv2d_backward_input(of(1, 2, 9, 9), of(2, 1, 3, 3), [1, 1, 4, 4]),
+        "result of conv2d",
+    ),
+    "weight": (lambda o: o.conv2d_backward_weight(of(1, 2, 9, 9), of(1, 1, 4, 4), [2, 1, 3, 3]), "result of conv2d"),
+    "pool": (
+        lambda o: o.max_pool2d_backward(of(2, 1, 2, 2), dougong.zeros(2, 1, 2, 2, dtype="int64"), [1, 1, 4, 4]),
+        "batch",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SHAPES)
+def test_shapes_that_do_not_fit_are_refused_before_a_kernel_reads_past_its_memory(name: str) -> None:
+    call, text = BAD_SHAPES[name]
+    with pytest.raises(dougong.InvalidArgumentError, match=text):
+        call(dougong.ops)

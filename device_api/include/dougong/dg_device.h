@@ -87,8 +87,8 @@ enum {
   /* Products are summed with truncation, as some matrix units do. The judge then uses the wider bound, and the report
    * says so. */
   DG_DEVICE_TRUNCATES_SUMS = 16,
-  /* Of a synchronous device: the slots tagged [one thread per stream], and kernels, bear calls from several threads at a
-   * time. Without it the host makes one such call at a time [DEV-007]. */
+  /* Of a synchronous device: the slots tagged [one thread per stream], and kernels, bear calls from several threads at
+   * a time. Without it the host makes one such call at a time [DEV-007]. */
   DG_DEVICE_CONCURRENT = 32
 };
 

@@ -554,6 +554,13 @@ static const int64_t conv2d_backward_input_padding_default[] = {0, 0};
 static const int64_t conv2d_backward_input_dilation_default[] = {1, 1};
 static const dg_conv2d_backward_input_attributes_t conv2d_backward_input_defaults = {sizeof(dg_conv2d_backward_input_attributes_t), nullptr, 0, conv2d_backward_input_stride_default, 2, conv2d_backward_input_padding_default, 2, conv2d_backward_input_dilation_default, 2, 1};
 static const OutputDef conv2d_backward_input_outputs[] = {{"dx", 0, false, DG_DTYPE_NONE, -1}};
+static void conv2d_backward_input_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv2d_backward_input_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].ndim() == 4) && (c.inputs[1].ndim() == 4))) reject(op_def(OpId::conv2d_backward_input), c, "dy and weight must have four axes");
+  if (!((at.groups > 0) && ((c.inputs[1].shape()[0] % at.groups) == 0) && (IntList(at.shape, at.shape_count)[1] == (c.inputs[1].shape()[1] * at.groups)))) reject(op_def(OpId::conv2d_backward_input), c, "channels of the input must be channels of weight times groups, and out channels a multiple of groups");
+  if (!window_fits(IntList(at.shape, at.shape_count), c.inputs[1].shape()[2], c.inputs[1].shape()[3], IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::conv2d_backward_input), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded image");
+  if (!(c.inputs[0].shape() == Shape{int64_t(IntList(at.shape, at.shape_count)[0]), int64_t(c.inputs[1].shape()[0]), int64_t(window_count(IntList(at.shape, at.shape_count)[2], c.inputs[1].shape()[2], IntList(at.stride, at.stride_count)[0], IntList(at.padding, at.padding_count)[0], IntList(at.dilation, at.dilation_count)[0])), int64_t(window_count(IntList(at.shape, at.shape_count)[3], c.inputs[1].shape()[3], IntList(at.stride, at.stride_count)[1], IntList(at.padding, at.padding_count)[1], IntList(at.dilation, at.dilation_count)[1]))})) reject(op_def(OpId::conv2d_backward_input), c, "dy must have the shape of the result of conv2d");
+}
 static void conv2d_backward_input_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_conv2d_backward_input_attributes_t *>(c.attributes);
   shapes[0] = IntList(at.shape, at.shape_count);
@@ -592,6 +599,13 @@ static const int64_t conv2d_backward_weight_padding_default[] = {0, 0};
 static const int64_t conv2d_backward_weight_dilation_default[] = {1, 1};
 static const dg_conv2d_backward_weight_attributes_t conv2d_backward_weight_defaults = {sizeof(dg_conv2d_backward_weight_attributes_t), nullptr, 0, conv2d_backward_weight_stride_default, 2, conv2d_backward_weight_padding_default, 2, conv2d_backward_weight_dilation_default, 2, 1};
 static const OutputDef conv2d_backward_weight_outputs[] = {{"dweight", 0, false, DG_DTYPE_NONE, -1}};
+static void conv2d_backward_weight_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv2d_backward_weight_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].ndim() == 4) && (c.inputs[1].ndim() == 4))) reject(op_def(OpId::conv2d_backward_weight), c, "dy and x must have four axes");
+  if (!((at.groups > 0) && ((IntList(at.shape, at.shape_count)[0] % at.groups) == 0) && (c.inputs[1].shape()[1] == (IntList(at.shape, at.shape_count)[1] * at.groups)))) reject(op_def(OpId::conv2d_backward_weight), c, "channels of x must be channels of weight times groups, and out channels a multiple of groups");
+  if (!window_fits(c.inputs[1].shape(), IntList(at.shape, at.shape_count)[2], IntList(at.shape, at.shape_count)[3], IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::conv2d_backward_weight), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded image");
+  if (!(c.inputs[0].shape() == Shape{int64_t(c.inputs[1].shape()[0]), int64_t(IntList(at.shape, at.shape_count)[0]), int64_t(window_count(c.inputs[1].shape()[2], IntList(at.shape, at.shape_count)[2], IntList(at.stride, at.stride_count)[0], IntList(at.padding, at.padding_count)[0], IntList(at.dilation, at.dilation_count)[0])), int64_t(window_count(c.inputs[1].shape()[3], IntList(at.shape, at.shape_count)[3], IntList(at.stride, at.stride_count)[1], IntList(at.padding, at.padding_count)[1], IntList(at.dilation, at.dilation_count)[1]))})) reject(op_def(OpId::conv2d_backward_weight), c, "dy must have the shape of the result of conv2d");
+}
 static void conv2d_backward_weight_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_conv2d_backward_weight_attributes_t *>(c.attributes);
   shapes[0] = IntList(at.shape, at.shape_count);
@@ -750,6 +764,13 @@ static const AttributeDef cross_entropy_backward_attributes[] = {
     {"label_smoothing", AttributeKind::real, offsetof(dg_cross_entropy_backward_attributes_t, label_smoothing), false, -1, 0, -1, nullptr, "0.0"}};
 static const dg_cross_entropy_backward_attributes_t cross_entropy_backward_defaults = {sizeof(dg_cross_entropy_backward_attributes_t), DG_CROSS_ENTROPY_BACKWARD_REDUCTION_MEAN, -100, 0};
 static const OutputDef cross_entropy_backward_outputs[] = {{"dx", 0, false, DG_DTYPE_NONE, -1}};
+static void cross_entropy_backward_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_cross_entropy_backward_attributes_t *>(c.attributes);
+  if (!((c.inputs[1].ndim() == 2) && (c.inputs[2].ndim() == 1))) reject(op_def(OpId::cross_entropy_backward), c, "x must be (batch, classes) and target (batch)");
+  if (!(c.inputs[1].shape()[0] == c.inputs[2].shape()[0])) reject(op_def(OpId::cross_entropy_backward), c, "x and target must have the same batch");
+  if (!bias_fits(c.inputs[3], c.inputs[1].shape()[1])) reject(op_def(OpId::cross_entropy_backward), c, "weight must hold one value for each class");
+  if (!(c.inputs[0].shape() == ((at.reduction == DG_CROSS_ENTROPY_BACKWARD_REDUCTION_NONE) ? Shape{int64_t(c.inputs[1].shape()[0])} : Shape{}))) reject(op_def(OpId::cross_entropy_backward), c, "dy must have the shape of the loss");
+}
 static void cross_entropy_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   shapes[0] = c.inputs[1].shape();
 }
@@ -886,6 +907,7 @@ static const OutputDef embedding_backward_outputs[] = {{"dweight", 0, false, DG_
 static void embedding_backward_require(const OpCall &c) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_embedding_backward_attributes_t *>(c.attributes);
   if (!((c.inputs[0].ndim() == (c.inputs[1].ndim() + 1)) && (at.rows >= 0))) reject(op_def(OpId::embedding_backward), c, "dy must have one axis more than index");
+  if (!(c.inputs[0].shape() == joined(c.inputs[1].shape(), Shape{int64_t(c.inputs[0].shape()[(-1)])}))) reject(op_def(OpId::embedding_backward), c, "dy must have the shape of index, and one axis more");
 }
 static void embedding_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_embedding_backward_attributes_t *>(c.attributes);
@@ -1310,7 +1332,11 @@ static const AttributeDef layer_norm_backward_attributes[] = {
 static const dg_layer_norm_backward_attributes_t layer_norm_backward_defaults = {sizeof(dg_layer_norm_backward_attributes_t), 1};
 static const OutputDef layer_norm_backward_outputs[] = {{"dx", 0, false, DG_DTYPE_NONE, -1}, {"dweight", 0, false, DG_DTYPE_NONE, -1}, {"dbias", 0, false, DG_DTYPE_NONE, -1}};
 static void layer_norm_backward_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_layer_norm_backward_attributes_t *>(c.attributes);
+  if (!((at.axes >= 1) && (at.axes <= c.inputs[1].ndim()))) reject(op_def(OpId::layer_norm_backward), c, "axes, the number of last axes, must be between 1 and those that x has");
   if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::layer_norm_backward), c, "dy and x must have the same shape");
+  if (!ends_with(c.inputs[1].shape(), c.inputs[2], at.axes)) reject(op_def(OpId::layer_norm_backward), c, "weight must have the shape of the last axes of x");
+  if (!((c.inputs[3].shape() == leading(c.inputs[1].shape(), at.axes)) && (c.inputs[4].shape() == c.inputs[3].shape()))) reject(op_def(OpId::layer_norm_backward), c, "mean and rstd must have the shape of the first axes of x");
 }
 static void layer_norm_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_layer_norm_backward_attributes_t *>(c.attributes);
@@ -1732,6 +1758,8 @@ static const AttributeDef max_pool2d_backward_attributes[] = {
 static const dg_max_pool2d_backward_attributes_t max_pool2d_backward_defaults = {sizeof(dg_max_pool2d_backward_attributes_t), nullptr, 0};
 static const OutputDef max_pool2d_backward_outputs[] = {{"dx", 0, false, DG_DTYPE_NONE, -1}};
 static void max_pool2d_backward_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool2d_backward_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].ndim() == 4) && (c.inputs[0].shape()[0] == IntList(at.shape, at.shape_count)[0]) && (c.inputs[0].shape()[1] == IntList(at.shape, at.shape_count)[1]))) reject(op_def(OpId::max_pool2d_backward), c, "dy must have four axes, with the batch and the channels of the image");
   if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::max_pool2d_backward), c, "dy and indices must have the same shape");
 }
 static void max_pool2d_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
@@ -2187,6 +2215,9 @@ static const AttributeDef sgd_attributes[] = {
 static const dg_sgd_attributes_t sgd_defaults = {sizeof(dg_sgd_attributes_t), 0, 0, 0, 0, 0, 0, 0};
 static const OutputDef sgd_outputs[] = {{"parameter_out", 0, false, DG_DTYPE_NONE, 0}, {"momentum_buffer_out", 0, false, DG_DTYPE_NONE, 2}};
 static void sgd_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_sgd_attributes_t *>(c.attributes);
+  if (!ends_with(c.inputs[0].shape(), c.inputs[2], c.inputs[0].ndim())) reject(op_def(OpId::sgd), c, "momentum_buffer must have the shape of parameter");
+  if (!((at.momentum == 0) || given(c.inputs[2]))) reject(op_def(OpId::sgd), c, "momentum needs a momentum_buffer");
   if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::sgd), c, "parameter and gradient must have the same shape");
 }
 Outputs sgd(const Arg &parameter, const Arg &gradient, const Arg &momentum_buffer, double lr, double momentum, double dampening, double weight_decay, bool nesterov, bool maximize, bool first_step) {
@@ -2625,15 +2656,15 @@ const OpDef op_table[] = {
     {"celu", "x where it is positive, else alpha * (exp(x / alpha) - 1).", ops::celu_inputs, ops::celu_attributes, ops::celu_outputs, ops::celu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_celu_attributes_t), &ops::celu_defaults, ops::celu_require, nullptr, ops::celu_gradient, ops::celu_saves_inputs, ops::celu_saves_outputs, ops::celu_differentiable},
     {"clamp", "x, but not below min nor above max.", ops::clamp_inputs, nullptr, ops::clamp_outputs, ops::clamp_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::clamp_gradient, ops::clamp_saves_inputs, ops::clamp_saves_outputs, ops::clamp_differentiable},
     {"conv2d", "Cross-correlation of images (batch, channels, height, width) with weights (out channels, channels / groups, height, width).", ops::conv2d_inputs, ops::conv2d_attributes, ops::conv2d_outputs, ops::conv2d_types, 3, 4, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_attributes_t), &ops::conv2d_defaults, ops::conv2d_require, ops::conv2d_infer, ops::conv2d_gradient, ops::conv2d_saves_inputs, ops::conv2d_saves_outputs, ops::conv2d_differentiable},
-    {"conv2d_backward_input", "The gradient of conv2d for its input.", ops::conv2d_backward_input_inputs, ops::conv2d_backward_input_attributes, ops::conv2d_backward_input_outputs, ops::conv2d_backward_input_types, 2, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_backward_input_attributes_t), &ops::conv2d_backward_input_defaults, nullptr, ops::conv2d_backward_input_infer, ops::conv2d_backward_input_gradient, ops::conv2d_backward_input_saves_inputs, ops::conv2d_backward_input_saves_outputs, ops::conv2d_backward_input_differentiable},
-    {"conv2d_backward_weight", "The gradient of conv2d for its weight.", ops::conv2d_backward_weight_inputs, ops::conv2d_backward_weight_attributes, ops::conv2d_backward_weight_outputs, ops::conv2d_backward_weight_types, 2, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_backward_weight_attributes_t), &ops::conv2d_backward_weight_defaults, nullptr, ops::conv2d_backward_weight_infer, ops::conv2d_backward_weight_gradient, ops::conv2d_backward_weight_saves_inputs, ops::conv2d_backward_weight_saves_outputs, ops::conv2d_backward_weight_differentiable},
+    {"conv2d_backward_input", "The gradient of conv2d for its input.", ops::conv2d_backward_input_inputs, ops::conv2d_backward_input_attributes, ops::conv2d_backward_input_outputs, ops::conv2d_backward_input_types, 2, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_backward_input_attributes_t), &ops::conv2d_backward_input_defaults, ops::conv2d_backward_input_require, ops::conv2d_backward_input_infer, ops::conv2d_backward_input_gradient, ops::conv2d_backward_input_saves_inputs, ops::conv2d_backward_input_saves_outputs, ops::conv2d_backward_input_differentiable},
+    {"conv2d_backward_weight", "The gradient of conv2d for its weight.", ops::conv2d_backward_weight_inputs, ops::conv2d_backward_weight_attributes, ops::conv2d_backward_weight_outputs, ops::conv2d_backward_weight_types, 2, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_backward_weight_attributes_t), &ops::conv2d_backward_weight_defaults, ops::conv2d_backward_weight_require, ops::conv2d_backward_weight_infer, ops::conv2d_backward_weight_gradient, ops::conv2d_backward_weight_saves_inputs, ops::conv2d_backward_weight_saves_outputs, ops::conv2d_backward_weight_differentiable},
     {"copy", "The same values in dense memory.", ops::copy_inputs, nullptr, ops::copy_outputs, ops::copy_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::copy_gradient, ops::copy_saves_inputs, ops::copy_saves_outputs, ops::copy_differentiable},
     {"copysign", "The magnitude of a with the sign of b.", ops::copysign_inputs, nullptr, ops::copysign_outputs, ops::copysign_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::copysign_gradient, ops::copysign_saves_inputs, ops::copysign_saves_outputs, ops::copysign_differentiable},
     {"cos", "The cosine.", ops::cos_inputs, nullptr, ops::cos_outputs, ops::cos_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::cos_gradient, ops::cos_saves_inputs, ops::cos_saves_outputs, ops::cos_differentiable},
     {"cosh", "The hyperbolic cosine.", ops::cosh_inputs, nullptr, ops::cosh_outputs, ops::cosh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::cosh_gradient, ops::cosh_saves_inputs, ops::cosh_saves_outputs, ops::cosh_differentiable},
     {"count_nonzero", "How many elements along axes are not zero; NaN is not.", ops::count_nonzero_inputs, ops::count_nonzero_attributes, ops::count_nonzero_outputs, ops::count_nonzero_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_count_nonzero_attributes_t), &ops::count_nonzero_defaults, nullptr, ops::count_nonzero_infer, nullptr, nullptr, nullptr, nullptr},
     {"cross_entropy", "The negative log likelihood of class indices under softmax(x), for x (batch, classes).", ops::cross_entropy_inputs, ops::cross_entropy_attributes, ops::cross_entropy_outputs, ops::cross_entropy_types, 3, 3, 1, 2, 1, false, false, false, false, sizeof(dg_cross_entropy_attributes_t), &ops::cross_entropy_defaults, ops::cross_entropy_require, ops::cross_entropy_infer, ops::cross_entropy_gradient, ops::cross_entropy_saves_inputs, ops::cross_entropy_saves_outputs, ops::cross_entropy_differentiable},
-    {"cross_entropy_backward", "The gradient of cross_entropy for x.", ops::cross_entropy_backward_inputs, ops::cross_entropy_backward_attributes, ops::cross_entropy_backward_outputs, ops::cross_entropy_backward_types, 4, 3, 1, 2, 1, false, false, false, false, sizeof(dg_cross_entropy_backward_attributes_t), &ops::cross_entropy_backward_defaults, nullptr, ops::cross_entropy_backward_infer, nullptr, nullptr, nullptr, nullptr},
+    {"cross_entropy_backward", "The gradient of cross_entropy for x.", ops::cross_entropy_backward_inputs, ops::cross_entropy_backward_attributes, ops::cross_entropy_backward_outputs, ops::cross_entropy_backward_types, 4, 3, 1, 2, 1, false, false, false, false, sizeof(dg_cross_entropy_backward_attributes_t), &ops::cross_entropy_backward_defaults, ops::cross_entropy_backward_require, ops::cross_entropy_backward_infer, nullptr, nullptr, nullptr, nullptr},
     {"cumprod", "Products of the elements up to each along an axis. Integers are multiplied as int64.", ops::cumprod_inputs, ops::cumprod_attributes, ops::cumprod_outputs, ops::cumprod_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumprod_attributes_t), &ops::cumprod_defaults, nullptr, ops::cumprod_infer, ops::cumprod_gradient, ops::cumprod_saves_inputs, ops::cumprod_saves_outputs, ops::cumprod_differentiable},
     {"cumsum", "Sums of the elements up to each along an axis. Integers are summed as int64.", ops::cumsum_inputs, ops::cumsum_attributes, ops::cumsum_outputs, ops::cumsum_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumsum_attributes_t), &ops::cumsum_defaults, nullptr, ops::cumsum_infer, ops::cumsum_gradient, ops::cumsum_saves_inputs, ops::cumsum_saves_outputs, ops::cumsum_differentiable},
     {"div", "a / b, true division.", ops::div_inputs, nullptr, ops::div_outputs, ops::div_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::div_gradient, ops::div_saves_inputs, ops::div_saves_outputs, ops::div_differentiable},
