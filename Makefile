@@ -77,16 +77,17 @@ abi-write: $(VENV)/.ready ## write what was appended to the device API: a decisi
 # A build of its own, in an environment of its own, so that the sanitized libraries are the ones that are loaded.
 ASAN := build/asan
 ASAN_VENV := $(ASAN)/venv
-ASAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+ASAN_FLAGS := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 ASAN_SITE = $(shell $(ASAN_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
 ASAN_TESTS ?= runtime/tests plugins
+ASAN_QUICK := tensor autograd dispatch allocator streams dlpack
 
 $(ASAN_VENV)/bin/python:
 	@$(PYTHON) -m venv --without-pip $(ASAN_VENV)
 
 .PHONY: sanitize
 sanitize: build $(ASAN_VENV)/bin/python ## the core and the plugins under the address and undefined-behaviour sanitizers
-	@$(BIN)/cmake -S . -B $(ASAN) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(PY) \
+	@$(BIN)/cmake -S . -B $(ASAN) -G Ninja -DCMAKE_BUILD_TYPE=Sanitize -DPython_EXECUTABLE=$(PY) \
 	  -Dpybind11_DIR="$$($(PY) -m pybind11 --cmakedir)" \
 	  -DCMAKE_C_FLAGS="$(ASAN_FLAGS)" -DCMAKE_CXX_FLAGS="$(ASAN_FLAGS)" > $(ASAN).log
 	@$(BIN)/cmake --build $(ASAN) --parallel 2
@@ -97,7 +98,23 @@ sanitize: build $(ASAN_VENV)/bin/python ## the core and the plugins under the ad
 	@cp -r runtime/python/dougong conformance/dougong_conformance $(ASAN_SITE)
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(c++ -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=8 UBSAN_OPTIONS=print_stacktrace=1 \
-	  $(ASAN_VENV)/bin/python -m pytest -q --timeout 600 $(ASAN_TESTS)
+	  $(ASAN_VENV)/bin/python -m pytest -q -s --timeout 600 $(ASAN_TESTS)
+
+.PHONY: sanitize-quick
+sanitize-quick: ## the same on a short selection, as CI runs it
+	@$(MAKE) sanitize ASAN_TESTS="$(ASAN_QUICK:%=runtime/tests/test_%.py)"
+
+# The core without Python, under the thread sanitizer, on a synchronous and on an asynchronous plugin.
+TSAN := build/tsan
+TSAN_FLAGS := -O1 -g1 -fsanitize=thread -fPIC -Idevice_api/include -Iruntime/src
+
+.PHONY: tsan
+tsan: $(VENV)/.ready ## threads on the core and on an asynchronous plugin, under the thread sanitizer
+	@mkdir -p $(TSAN)
+	@cc -std=gnu11 $(TSAN_FLAGS) -shared runtime/tests/plugins/queue.c -o $(TSAN)/libdg_queue.so -pthread
+	@$(BIN)/cmake -S runtime/tests/stress -B $(TSAN) -G Ninja > $(TSAN).log
+	@$(BIN)/cmake --build $(TSAN) --parallel 2 >> $(TSAN).log || { cat $(TSAN).log; exit 1; }
+	TSAN_OPTIONS=halt_on_error=1 $(TSAN)/stress $(TSAN)/libdg_queue.so
 
 .PHONY: clean
 clean: ## remove what was built, and the virtual environment

@@ -152,7 +152,7 @@ Tensor slice(const Tensor &tensor, int64_t axis, int64_t start, int64_t count, i
   const auto item = int64_t(dtype_size(tensor.dtype()));
   const int64_t shift = count > 0 ? start * strides[axis] * item : 0;
   shape[axis] = count;
-  strides[axis] *= step;
+  if (count > 1) strides[axis] *= step;  // of one element or none the stride says nothing, and the step may be huge
   return make_view(tensor, shape, strides, uint64_t(int64_t(tensor.byte_offset()) + shift), "slice",
                    [=](const Tensor &dy) { return ops::slice_backward(dy, from, axis, start, step); });
 }
