@@ -16,7 +16,7 @@ FAULTS = (*mutants.SYNCHRONOUS, *mutants.ASYNCHRONOUS)
 
 
 def names_in_sources() -> set[str]:
-    pattern = re.compile(r'^ {4}\{"(\w+)",', re.MULTILINE)
+    pattern = re.compile(r'^[^"\n]*\{"(\w+)",', re.MULTILINE)
     sources = mutants.sources_folder().glob("*_faults.cc")
     return {name for source in sources for name in pattern.findall(source.read_text(encoding="utf-8"))}
 

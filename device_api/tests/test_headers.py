@@ -30,12 +30,16 @@ def test_there_is_a_compiler_to_try():
     assert COMPILERS
 
 
-@pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
+# dg_ops.h is a list, generated, and as long as there are ops.
+WRITTEN = [header for header in HEADERS if header.name != "dg_ops.h"]
+
+
+@pytest.mark.parametrize("header", WRITTEN, ids=lambda path: path.name)
 def test_a_header_is_under_600_lines(header):
     assert len(header.read_text().splitlines()) < 600
 
 
-@pytest.mark.parametrize("header", [h for h in HEADERS if h.name != "dg_ops.h"], ids=lambda path: path.name)
+@pytest.mark.parametrize("header", WRITTEN, ids=lambda path: path.name)
 def test_over_half_of_a_header_is_prose(header):
     text = header.read_text()
     prose = sum(map(len, re.findall(r"/\*.*?\*/", text, re.DOTALL)))
