@@ -2,8 +2,8 @@
 
     python benchmarks/run.py [--json FILE] [--only GLOB] [--threads 1,2]
 
-Each case runs once with one thread on both sides and once with two. A time is the median of several rounds; ours and
-the peer's alternate, so that what else the machine does hits both. The exit status is 0 when all targets are met, 1
+Both sides get the same number of threads: all cores, as both take by default, or those that --threads lists. A time is
+the median of several rounds; ours and the peer's alternate, so that what else the machine does hits both. The exit status is 0 when all targets are met, 1
 when some are not, 2 when nothing was measured.
 """
 
@@ -107,7 +107,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     parser.add_argument("--only", default="*", help="measure the cases that match this pattern, such as 'matmul/*'")
-    parser.add_argument("--threads", default="1,2", help="thread counts to measure with, by commas")
+    cores = str(len(os.sched_getaffinity(0)))
+    parser.add_argument("--threads", default=cores, help="thread counts, by commas; all cores by default")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
