@@ -3,8 +3,8 @@
     python benchmarks/run.py [--json FILE] [--only GLOB] [--threads 1,2]
 
 Both sides get the same number of threads: all cores, as both take by default, or those that --threads lists. A time is
-the median of several rounds; ours and the peer's alternate, so that what else the machine does hits both. The exit status is 0 when all targets are met, 1
-when some are not, 2 when nothing was measured.
+the median of several rounds; ours and the peer's alternate, so that what else the machine does hits both. The exit
+status is 0 when all targets are met, 1 when some are not, 2 when nothing was measured.
 """
 
 from __future__ import annotations
