@@ -3,6 +3,7 @@
 
 #include <dougong/dg_ops.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -72,10 +73,10 @@ void for_each_list(const dg_kernel_t &kernel, const void *attributes, F f) {
 
 size_t number_count(const dg_kernel_t &kernel, const dg_kernel_call_t &call) {
   size_t count = 0;
-  for (int32_t i = 0; i < call.input_count; ++i) count += call.inputs[i] ? 2 * size_t(call.inputs[i]->ndim) : 0;
-  for (int32_t i = 0; i < call.output_count; ++i) count += 2 * size_t(call.outputs[i]->ndim);
-  for_each_list(kernel, call.attributes,
-                [&](const AttributeList &, const int64_t *, size_t length) { count += length; });
+  const auto add = [&](const dg_tensor_t *tensor) { count += tensor ? 2 * size_t(tensor->ndim) : 0; };
+  std::for_each(call.inputs, call.inputs + call.input_count, add);
+  std::for_each(call.outputs, call.outputs + call.output_count, add);
+  for_each_list(kernel, call.attributes, [&](auto &, auto *, size_t length) { count += length; });
   return count;
 }
 
@@ -190,11 +191,8 @@ bool has_fp64(const dg_kernel_call_t &call) {
   const auto is_wide = [](const dg_tensor_t *tensor) {
     return tensor && (tensor->dtype == DG_DTYPE_FLOAT64 || tensor->dtype == DG_DTYPE_COMPLEX128);
   };
-  for (int32_t i = 0; i < call.input_count; ++i)
-    if (is_wide(call.inputs[i])) return true;
-  for (int32_t i = 0; i < call.output_count; ++i)
-    if (is_wide(call.outputs[i])) return true;
-  return false;
+  return std::any_of(call.inputs, call.inputs + call.input_count, is_wide) ||
+         std::any_of(call.outputs, call.outputs + call.output_count, is_wide);
 }
 
 dg_status_t check_dtypes(const dg_kernel_call_t &call) {
