@@ -11,6 +11,10 @@
 
 namespace sim::plugin {
 
+Context::~Context() {
+  for (const auto &device : open) device.second->engine = nullptr;
+}
+
 dg_status_t begin(dg_device_t *device, const char *slot, Fault *out_fault) {
   dg_status_t status = check_process();
   if (status == DG_STATUS_OK) status = device->engine->check();

@@ -14,6 +14,8 @@
 namespace sim::plugin {
 
 struct Context {
+  ~Context();  // ends the workers of devices that were left open
+
   Options options;
   FaultPlan faults;
   PinnedMemory pinned;

@@ -24,8 +24,10 @@ dg_status_t Device::create(const DeviceOptions &options, std::unique_ptr<Device>
 Device::Device(const DeviceOptions &options)
     : options_(options), shared_(std::make_shared<Shared>(options.one_at_a_time)) {}
 
-// Queues go first: they work in the memory.
-Device::~Device() { queues_.clear(); }
+// Workers end before the memory does, also those of queues that somebody still holds.
+Device::~Device() {
+  for (const auto &queue : queues_) queue->join();
+}
 
 std::shared_ptr<Queue> Device::make_queue() {
   reap();

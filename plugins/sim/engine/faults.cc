@@ -43,8 +43,10 @@ bool read_fault(std::string text, const FaultySlot &slot, Fault *out_fault) {
 }
 
 std::string forms(const FaultySlot &slot) {
-  return std::string("a status such as OUT_OF_MEMORY or DEVICE_LOST") + (slot.queues ? ", later: and a status" : "") +
-         (slot.copies ? ", or corrupt" : "");
+  std::string text = "a status such as OUT_OF_MEMORY or DEVICE_LOST";
+  if (slot.queues) text += ", or later: and a status";
+  if (slot.copies) text += ", or corrupt";
+  return text;
 }
 
 }  // namespace

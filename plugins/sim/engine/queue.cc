@@ -22,10 +22,7 @@ std::shared_ptr<Report> Shared::lost() {
 Queue::Queue(std::shared_ptr<Shared> shared, const Delays &delays)
     : shared_(std::move(shared)), delays_(delays), random_(delays.seed) {}
 
-Queue::~Queue() {
-  close();
-  if (worker_.joinable()) worker_.join();
-}
+Queue::~Queue() { join(); }
 
 Queue::Position Queue::push(Task task) {
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -155,6 +152,11 @@ void Queue::close() {
   const std::lock_guard<std::mutex> guard(mutex_);
   closed_ = true;
   queued_changed_.notify_one();
+}
+
+void Queue::join() {
+  close();
+  if (worker_.joinable()) worker_.join();
 }
 
 bool Queue::finished() {

@@ -61,6 +61,7 @@ class Queue {
   dg_status_t synchronize();                  // waits for the work queued before the call
   dg_status_t wait_until(Position position);  // waits for that piece of work, and those before it
   void close();                               // no more work comes
+  void join();                                // closes, and waits for the worker to end
   bool finished();                            // closed, and all work done
   std::shared_ptr<Report> take_failure();     // what nobody asked for yet, or null
 

@@ -7,10 +7,11 @@ namespace sim {
 
 std::vector<std::string> split(const std::string &text, char separator) {
   std::vector<std::string> parts;
-  if (text.empty()) return parts;
-  for (size_t begin = 0, end; begin != std::string::npos + 1; begin = end + 1) {
-    end = text.find(separator, begin);
-    parts.push_back(text.substr(begin, end == std::string::npos ? end : end - begin));
+  for (size_t begin = 0; !text.empty();) {
+    const size_t end = text.find(separator, begin);
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) break;
+    begin = end + 1;
   }
   return parts;
 }

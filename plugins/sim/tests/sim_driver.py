@@ -25,7 +25,10 @@ class Gate:
 
     def __init__(self, stream: Stream) -> None:
         self._opened = threading.Event()
-        stream.add_callback(lambda status: self._opened.wait(PATIENCE))
+        stream.add_callback(self._wait)
+
+    def _wait(self, status: int) -> None:
+        self._opened.wait(PATIENCE)
 
     def open(self) -> None:
         self._opened.set()
@@ -38,10 +41,11 @@ class Gate:
 
 
 class Array:
-    """A dense array in device memory."""
+    """A dense array in device memory; ``order`` is how launches describe it."""
 
     def __init__(self, device: Device, values: np.ndarray) -> None:
         self.device, self.shape, self.dtype, self.size = device, values.shape, values.dtype, max(values.nbytes, 1)
+        self.order = "C"
         self.handle = device.allocate(self.size)
         if values.nbytes:
             device.upload(self.handle, 0, values.tobytes())
@@ -56,7 +60,7 @@ class Array:
 
 def describe(array: Array, keep: list[Any]) -> Any:
     """The descriptor of an array; what it points to is put into ``keep``."""
-    strides = [s // array.dtype.itemsize for s in np.empty(array.shape, array.dtype).strides]
+    strides = [s // array.dtype.itemsize for s in np.empty(array.shape, array.dtype, array.order).strides]
     shape, steps = ffi.new("int64_t[]", array.shape or (1,)), ffi.new("int64_t[]", strides or [1])
     keep += [shape, steps]
     fields = (array.handle, 12, array.device.index, len(array.shape), dtype_code(array.dtype.name), shape, steps, 0)
