@@ -55,7 +55,7 @@ size_t Arena::rounded(size_t size) const { return (size + options_.alignment - 1
 
 // Ids are far apart: an id with an offset added to it is no other id.
 uintptr_t Arena::make_handle(size_t offset) {
-  return options_.opaque ? next_id_++ << 40 | 1 : reinterpret_cast<uintptr_t>(host_) + offset;
+  return options_.opaque ? next_id_++ << 32 | 1 : reinterpret_cast<uintptr_t>(host_) + offset;
 }
 
 dg_status_t Arena::allocate(size_t size, void **out_handle) {
