@@ -326,8 +326,8 @@ static const uint16_t atan2_saves_inputs[] = {3, 3};
 static const uint16_t atan2_saves_outputs[] = {0, 0};
 static const bool atan2_differentiable[] = {true, true};
 static void atan2_gradient(GradCall &g) {
-  if (g.needs(0)) g.set(0, (g.gradient(0) * (g.input(1) / ((g.input(0) * g.input(0)) + (g.input(1) * g.input(1))))));
-  if (g.needs(1)) g.set(1, (-(g.gradient(0) * (g.input(0) / ((g.input(0) * g.input(0)) + (g.input(1) * g.input(1)))))));
+  if (g.needs(0)) g.set(0, (g.gradient(0) * ratio_or_zero(g.input(1), ((g.input(0) * g.input(0)) + (g.input(1) * g.input(1))))));
+  if (g.needs(1)) g.set(1, (-(g.gradient(0) * ratio_or_zero(g.input(0), ((g.input(0) * g.input(0)) + (g.input(1) * g.input(1)))))));
 }
 Tensor atan2(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
@@ -1149,6 +1149,13 @@ static const dg_dtype_t gelu_backward_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64,
 static const TypeDef gelu_backward_types[] = {{"T", gelu_backward_T, DG_DTYPE_NONE, false}};
 static const InputDef gelu_backward_inputs[] = {{"dy", 0, false, DG_DTYPE_NONE, false, false}, {"x", 0, false, DG_DTYPE_NONE, false, false}};
 static const OutputDef gelu_backward_outputs[] = {{"dx", 0, false, DG_DTYPE_NONE, -1}};
+static const uint16_t gelu_backward_saves_inputs[] = {2, 3};
+static const uint16_t gelu_backward_saves_outputs[] = {0, 0};
+static const bool gelu_backward_differentiable[] = {true, true};
+static void gelu_backward_gradient(GradCall &g) {
+  if (g.needs(0)) g.set(0, gelu_backward(g.gradient(0), g.input(1)));
+  if (g.needs(1)) g.set(1, ((g.gradient(0) * g.input(0)) * (exp(((g.input(1) * g.input(1)) * (-0.5))) * ((2 - (g.input(1) * g.input(1))) * 0.3989422804014327))));
+}
 Tensor gelu_backward(const Arg &dy, const Arg &x) {
   Arg arguments[] = {dy, x};
   return call_op(op_def(OpId::gelu_backward), arguments, 2, nullptr)[0];
@@ -1245,8 +1252,8 @@ static const uint16_t hypot_saves_inputs[] = {1, 2};
 static const uint16_t hypot_saves_outputs[] = {1, 1};
 static const bool hypot_differentiable[] = {true, true};
 static void hypot_gradient(GradCall &g) {
-  if (g.needs(0)) g.set(0, (g.gradient(0) * (g.input(0) / g.output(0))));
-  if (g.needs(1)) g.set(1, (g.gradient(0) * (g.input(1) / g.output(0))));
+  if (g.needs(0)) g.set(0, (g.gradient(0) * ratio_or_zero(g.input(0), g.output(0))));
+  if (g.needs(1)) g.set(1, (g.gradient(0) * ratio_or_zero(g.input(1), g.output(0))));
 }
 Tensor hypot(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
@@ -1529,6 +1536,14 @@ static void log_softmax_backward_require(const OpCall &c) {
 }
 static void log_softmax_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   shapes[0] = c.inputs[1].shape();
+}
+static const uint16_t log_softmax_backward_saves_inputs[] = {2, 3};
+static const uint16_t log_softmax_backward_saves_outputs[] = {0, 0};
+static const bool log_softmax_backward_differentiable[] = {true, true};
+static void log_softmax_backward_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_log_softmax_backward_attributes_t>();
+  if (g.needs(0)) g.set(0, (g.gradient(0) - sum_along((g.gradient(0) * exp(g.input(1))), at.axis)));
+  if (g.needs(1)) g.set(1, (-((g.gradient(0) * exp(g.input(1))) * sum_along(g.input(0), at.axis))));
 }
 Tensor log_softmax_backward(const Arg &dy, const Arg &y, int64_t axis) {
   dg_log_softmax_backward_attributes_t at = log_softmax_backward_defaults;
@@ -2352,6 +2367,14 @@ static void softmax_backward_require(const OpCall &c) {
 static void softmax_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   shapes[0] = c.inputs[1].shape();
 }
+static const uint16_t softmax_backward_saves_inputs[] = {2, 3};
+static const uint16_t softmax_backward_saves_outputs[] = {0, 0};
+static const bool softmax_backward_differentiable[] = {true, true};
+static void softmax_backward_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_softmax_backward_attributes_t>();
+  if (g.needs(0)) g.set(0, softmax_backward(g.gradient(0), g.input(1), at.axis));
+  if (g.needs(1)) g.set(1, ((g.gradient(0) * (g.input(0) - sum_along((g.input(1) * g.input(0)), at.axis))) - (g.input(0) * sum_along((g.gradient(0) * g.input(1)), at.axis))));
+}
 Tensor softmax_backward(const Arg &dy, const Arg &y, int64_t axis) {
   dg_softmax_backward_attributes_t at = softmax_backward_defaults;
   at.axis = axis;
@@ -2684,7 +2707,7 @@ const OpDef op_table[] = {
     {"gather", "y[i][j][k] = x[i][index[i][j][k]][k] for axis 1: picks values along an axis.", ops::gather_inputs, ops::gather_attributes, ops::gather_outputs, ops::gather_types, 2, 1, 1, 2, 1, false, false, false, false, sizeof(dg_gather_attributes_t), &ops::gather_defaults, ops::gather_require, ops::gather_infer, ops::gather_gradient, ops::gather_saves_inputs, ops::gather_saves_outputs, ops::gather_differentiable},
     {"ge", "a >= b.", ops::ge_inputs, nullptr, ops::ge_outputs, ops::ge_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"gelu", "x times the standard normal distribution function: x * (1 + erf(x / sqrt(2))) / 2.", ops::gelu_inputs, nullptr, ops::gelu_outputs, ops::gelu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::gelu_gradient, ops::gelu_saves_inputs, ops::gelu_saves_outputs, ops::gelu_differentiable},
-    {"gelu_backward", "The gradient of gelu.", ops::gelu_backward_inputs, nullptr, ops::gelu_backward_outputs, ops::gelu_backward_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"gelu_backward", "The gradient of gelu.", ops::gelu_backward_inputs, nullptr, ops::gelu_backward_outputs, ops::gelu_backward_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::gelu_backward_gradient, ops::gelu_backward_saves_inputs, ops::gelu_backward_saves_outputs, ops::gelu_backward_differentiable},
     {"gelu_tanh", "x * (1 + tanh(u)) / 2 with u = sqrt(2 / pi) * (x + 0.044715 * x^3): near gelu.", ops::gelu_tanh_inputs, nullptr, ops::gelu_tanh_outputs, ops::gelu_tanh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::gelu_tanh_gradient, ops::gelu_tanh_saves_inputs, ops::gelu_tanh_saves_outputs, ops::gelu_tanh_differentiable},
     {"gt", "a > b.", ops::gt_inputs, nullptr, ops::gt_outputs, ops::gt_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"hardsigmoid", "x + 3, not below 0 nor above 6, divided by 6.", ops::hardsigmoid_inputs, nullptr, ops::hardsigmoid_outputs, ops::hardsigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hardsigmoid_gradient, ops::hardsigmoid_saves_inputs, ops::hardsigmoid_saves_outputs, ops::hardsigmoid_differentiable},
@@ -2706,7 +2729,7 @@ const OpDef op_table[] = {
     {"log2", "The logarithm to base 2.", ops::log2_inputs, nullptr, ops::log2_outputs, ops::log2_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log2_gradient, ops::log2_saves_inputs, ops::log2_saves_outputs, ops::log2_differentiable},
     {"log_sigmoid", "log(1 / (1 + exp(-x))), which does not overflow.", ops::log_sigmoid_inputs, nullptr, ops::log_sigmoid_outputs, ops::log_sigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log_sigmoid_gradient, ops::log_sigmoid_saves_inputs, ops::log_sigmoid_saves_outputs, ops::log_sigmoid_differentiable},
     {"log_softmax", "log(softmax(x)) along an axis.", ops::log_softmax_inputs, ops::log_softmax_attributes, ops::log_softmax_outputs, ops::log_softmax_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_log_softmax_attributes_t), &ops::log_softmax_defaults, nullptr, ops::log_softmax_infer, ops::log_softmax_gradient, ops::log_softmax_saves_inputs, ops::log_softmax_saves_outputs, ops::log_softmax_differentiable},
-    {"log_softmax_backward", "The gradient of log_softmax from its result.", ops::log_softmax_backward_inputs, ops::log_softmax_backward_attributes, ops::log_softmax_backward_outputs, ops::log_softmax_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_log_softmax_backward_attributes_t), &ops::log_softmax_backward_defaults, ops::log_softmax_backward_require, ops::log_softmax_backward_infer, nullptr, nullptr, nullptr, nullptr},
+    {"log_softmax_backward", "The gradient of log_softmax from its result.", ops::log_softmax_backward_inputs, ops::log_softmax_backward_attributes, ops::log_softmax_backward_outputs, ops::log_softmax_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_log_softmax_backward_attributes_t), &ops::log_softmax_backward_defaults, ops::log_softmax_backward_require, ops::log_softmax_backward_infer, ops::log_softmax_backward_gradient, ops::log_softmax_backward_saves_inputs, ops::log_softmax_backward_saves_outputs, ops::log_softmax_backward_differentiable},
     {"logaddexp", "log(exp(a) + exp(b)), which does not overflow.", ops::logaddexp_inputs, nullptr, ops::logaddexp_outputs, ops::logaddexp_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::logaddexp_gradient, ops::logaddexp_saves_inputs, ops::logaddexp_saves_outputs, ops::logaddexp_differentiable},
     {"logical_and", "Both a and b are true (not zero).", ops::logical_and_inputs, nullptr, ops::logical_and_outputs, ops::logical_and_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"logical_not", "Not x.", ops::logical_not_inputs, nullptr, ops::logical_not_outputs, ops::logical_not_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -2747,7 +2770,7 @@ const OpDef op_table[] = {
     {"sin", "The sine.", ops::sin_inputs, nullptr, ops::sin_outputs, ops::sin_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sin_gradient, ops::sin_saves_inputs, ops::sin_saves_outputs, ops::sin_differentiable},
     {"sinh", "The hyperbolic sine.", ops::sinh_inputs, nullptr, ops::sinh_outputs, ops::sinh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sinh_gradient, ops::sinh_saves_inputs, ops::sinh_saves_outputs, ops::sinh_differentiable},
     {"softmax", "exp(x) divided by its sum along an axis; NaN if all of them are -inf.", ops::softmax_inputs, ops::softmax_attributes, ops::softmax_outputs, ops::softmax_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_softmax_attributes_t), &ops::softmax_defaults, nullptr, ops::softmax_infer, ops::softmax_gradient, ops::softmax_saves_inputs, ops::softmax_saves_outputs, ops::softmax_differentiable},
-    {"softmax_backward", "The gradient of softmax from its result.", ops::softmax_backward_inputs, ops::softmax_backward_attributes, ops::softmax_backward_outputs, ops::softmax_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_softmax_backward_attributes_t), &ops::softmax_backward_defaults, ops::softmax_backward_require, ops::softmax_backward_infer, nullptr, nullptr, nullptr, nullptr},
+    {"softmax_backward", "The gradient of softmax from its result.", ops::softmax_backward_inputs, ops::softmax_backward_attributes, ops::softmax_backward_outputs, ops::softmax_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_softmax_backward_attributes_t), &ops::softmax_backward_defaults, ops::softmax_backward_require, ops::softmax_backward_infer, ops::softmax_backward_gradient, ops::softmax_backward_saves_inputs, ops::softmax_backward_saves_outputs, ops::softmax_backward_differentiable},
     {"softplus", "log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold.", ops::softplus_inputs, ops::softplus_attributes, ops::softplus_outputs, ops::softplus_types, 1, 2, 1, 1, 1, true, false, false, false, sizeof(dg_softplus_attributes_t), &ops::softplus_defaults, ops::softplus_require, nullptr, ops::softplus_gradient, ops::softplus_saves_inputs, ops::softplus_saves_outputs, ops::softplus_differentiable},
     {"softsign", "x / (1 + |x|).", ops::softsign_inputs, nullptr, ops::softsign_outputs, ops::softsign_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::softsign_gradient, ops::softsign_saves_inputs, ops::softsign_saves_outputs, ops::softsign_differentiable},
     {"sort", "The elements along an axis in order, and where each was; equal ones keep their order, NaN is the greatest.", ops::sort_inputs, ops::sort_attributes, ops::sort_outputs, ops::sort_types, 1, 2, 2, 1, 2, false, false, false, false, sizeof(dg_sort_attributes_t), &ops::sort_defaults, nullptr, ops::sort_infer, ops::sort_gradient, ops::sort_saves_inputs, ops::sort_saves_outputs, ops::sort_differentiable},
