@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "gradients.h"
+#include "recording.h"
 
 namespace dougong {
 
@@ -39,7 +40,11 @@ std::vector<Tensor> AccumulateNode::apply(std::vector<Tensor> gradients) {
     Tensor replaced = hook(gradient);
     if (replaced.defined()) gradient = replaced;
   }
-  if (meta.grad.defined()) {
+  if (Recorder *now = recorder()) now->note_grad(*leaf, false);
+  if (meta.grad.defined() && recorder() && !enabled && meta.grad.is_contiguous()) {
+    Arg terms[] = {meta.grad, gradient};  // a replay finds it in the same memory
+    call_op(op_def(OpId::add), terms, 2, nullptr, nullptr, &meta.grad);
+  } else if (meta.grad.defined()) {
     meta.grad = meta.grad + gradient;
   } else {
     // Somebody else may hold the same tensor: a gradient of its own, unless nobody does.
