@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "../src/recording.h"
+#include "../src/stream.h"
 #include "py_common.h"
 
 namespace py = pybind11;
@@ -13,9 +14,9 @@ namespace {
 
 // The place in the program, outside of this package, that is being run: "train.py:12".
 std::string program_line() {
-  const auto package = py::str(py::module_::import("os").attr("path").attr("dirname")(
-                                   py::module_::import("dougong").attr("__file__")))
-                           .cast<std::string>();
+  const auto package =
+      py::str(py::module_::import("os").attr("path").attr("dirname")(py::module_::import("dougong").attr("__file__")))
+          .cast<std::string>();
   py::object frame = py::module_::import("sys").attr("_getframe")();
   while (!frame.is_none()) {
     const auto file = frame.attr("f_code").attr("co_filename").cast<std::string>();
@@ -87,6 +88,24 @@ py::dict stats(const Recording &recording) {
                   py::arg("kept_bytes") = found.kept_bytes);
 }
 
+py::tuple planned(const std::vector<std::tuple<uint64_t, int, int>> &pieces) {
+  std::vector<Interval> intervals;
+  for (const auto &[size, first, last] : pieces) intervals.push_back({size, first, last, 0});
+  const uint64_t total = plan_arena(intervals);
+  py::list offsets;
+  for (const Interval &interval : intervals) offsets.append(interval.offset);
+  return py::make_tuple(offsets, total);
+}
+
+// All but the values of a tensor: shape, dtype, device, and the stream on which work of the device is queued now.
+py::bytes tensor_kind(const Tensor &tensor) {
+  Device &device = tensor.device();
+  const void *places[] = {&device, device.current_stream().handle()};
+  std::string key(reinterpret_cast<const char *>(tensor.descriptor().shape), size_t(tensor.ndim()) * sizeof(int64_t));
+  key.append(reinterpret_cast<const char *>(places), sizeof places);
+  return py::bytes(key + std::to_string(tensor.dtype()));
+}
+
 // Looks like the tensor to a rehearsal, which reads no values; holds no memory.
 Tensor stand_in(const Tensor &tensor) {
   const Ref<Storage> nothing(new Storage(tensor.device(), nullptr, 0, 0, false, nullptr, nullptr));
@@ -96,10 +115,11 @@ Tensor stand_in(const Tensor &tensor) {
 }  // namespace
 
 void raise_refused_read(const char *what) {
-  fail(DG_STATUS_UNSUPPORTED,
-       "jit: at %s %s, and Python would go on from it; a replay runs no Python. Return the tensor and read it after the "
-       "call, choose with where() instead of if, or keep this part outside of the function",
-       program_line().c_str(), what);
+  fail(
+      DG_STATUS_UNSUPPORTED,
+      "jit: at %s %s, and Python would go on from it; a replay runs no Python. Return the tensor and read it after the "
+      "call, choose with where() instead of if, or keep this part outside of the function",
+      program_line().c_str(), what);
 }
 
 void bind_jit(py::module_ &module) {
@@ -110,6 +130,7 @@ void bind_jit(py::module_ &module) {
              const char *reason = recording.stale();
              return reason ? py::object(py::str(reason)) : py::none();
            })
+      .def("fits", &Recording::fits)
       .def("stats", &stats)
       .def("random_calls", &random_calls)
       .def("set_random", &set_random)
@@ -119,9 +140,13 @@ void bind_jit(py::module_ &module) {
   module.def("_record_abort", [] { own_recorder().reset(); });
   module.def("_record_position", [] { return recorder() ? recorder()->size() : 0; });
   module.def("_recording", [] { return recorder() != nullptr; });
+  module.def("_record_made", [](const Tensor &tensor) { return recorder() && recorder()->made(*tensor->storage); });
+  module.def("_record_gradients", [] { return recorder() && recorder()->has_gradients(); });
   module.def("_refuse_reads", &refuse_reads);
   module.def("_reads_refused", &reads_refused);
   module.def("_stand_in", &stand_in);
+  module.def("_plan_arena", &planned, "Of (bytes, first step, last step): the offsets, and the bytes of the arena.");
+  module.def("_tensor_kind", &tensor_kind);
   module.def("_storage_version", [](const Tensor &tensor) { return tensor->storage->version.load(); });
   module.def("_same_storage", [](const Tensor &a, const Tensor &b) { return a->storage == b->storage; });
   module.def(

@@ -393,6 +393,7 @@ Tensor root_gradient(const Tensor &root, const Tensor &given) {
 std::vector<Tensor> backward(const std::vector<Tensor> &roots, std::vector<Tensor> gradients, bool retain_graph,
                              bool create_graph, const std::vector<Tensor> &inputs) {
   NoGrad mode(create_graph);
+  if (Recorder *now = recorder()) now->note_backward();
   gradients.resize(roots.size());
   Engine engine(retain_graph, inputs);
   for (size_t i = 0; i < roots.size(); ++i) engine.add_root(roots[i], root_gradient(roots[i], gradients[i]));

@@ -296,8 +296,7 @@ Tensor mirror(const Tensor &tensor, Device &host) {
   if (storage->size > 0) {
     device.copy_to_host(static_cast<char *>(storage->handle) + storage->offset, tensor->storage->handle, first,
                         storage->size, device.current_stream());
-    if (Recorder *now = recorder())
-      now->add_transfer(storage, storage->offset, tensor->storage, first, storage->size);
+    if (Recorder *now = recorder()) now->add_transfer(storage, storage->offset, tensor->storage, first, storage->size);
   }
   return Tensor::over(storage, tensor.dtype(), tensor.shape(), tensor.strides(), uint64_t(-span.low));
 }

@@ -48,14 +48,18 @@ const char *Recording::stale() const {
   for (const RecordedGrad &grad : grads_) {
     if (grad.leaf->use_count() == 1) return "a parameter is gone";
     if (!grad.leaf->autograd) return "a parameter has lost its history";
-    if (!grad.needed) continue;
-    const Tensor &now = grad.leaf->autograd->grad;
-    if (grad.before.get() != (now.defined() ? now->storage.get() : nullptr))
-      return "the grad of a parameter is another one";
   }
   for (const RecordedMemory &memory : memories_)
     if (is_dead(memory)) return "a tensor that the calls read is gone";
   return nullptr;
+}
+
+bool Recording::fits() const {
+  for (const RecordedGrad &grad : grads_) {
+    const Tensor &now = grad.leaf->autograd->grad;
+    if (grad.needed && grad.before.get() != (now.defined() ? now->storage.get() : nullptr)) return false;
+  }
+  return true;
 }
 
 }  // namespace dougong

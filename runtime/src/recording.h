@@ -24,9 +24,8 @@ struct RecordingStats {
 // What the calls did to the grad of a leaf.
 struct RecordedGrad {
   Ref<TensorImpl> leaf;
-  bool needed = false;       // the calls depended on the grad that was there before
-  Ref<Storage> before;       // its memory; null for none
-  const void *data = nullptr;  // the leaf's own memory
+  bool needed = false;  // the calls depended on the grad that was there before
+  Ref<Storage> before;  // its memory; null for none
   Tensor after;
 };
 
@@ -40,8 +39,10 @@ class Recording {
   // Runs all calls, in order, on the current streams, and sets the grads as the recorded calls left them. Throws what a
   // kernel reports.
   void run();
-  // Why a replay would not do what the calls would do now: null if it would.
+  // Why no replay will ever do again what the calls would do: null if one may.
   const char *stale() const;
+  // The grads that the calls depend on are those that were there when they were recorded.
+  bool fits() const;
 
   size_t size() const { return steps_.size(); }
   Step &step(size_t i) { return *steps_[i]; }
@@ -81,6 +82,10 @@ class Recorder {
   void note_grad(TensorImpl &leaf, bool replaced);
 
   size_t size() const { return recording_->steps_.size(); }
+  bool made(const Storage &storage) const { return storage.birth && storage.birth->recorder == number_; }
+  // A backward pass was recorded.
+  void note_backward() { has_gradients_ = true; }
+  bool has_gradients() const { return has_gradients_; }
   // Ends it: plans the memory. Throws if the calls cannot be replayed.
   std::unique_ptr<Recording> finish();
 
@@ -95,6 +100,7 @@ class Recorder {
   void plan_memory();
 
   const uint64_t number_;
+  bool has_gradients_ = false;
   std::unique_ptr<Recording> recording_;
   std::vector<Ref<Birth>> births_;               // by memory; null for what was there before
   std::unordered_map<Storage *, int> existing_;  // memory that was there before

@@ -66,7 +66,7 @@ void Recorder::add_birth(Storage &storage) {
 int Recorder::use(const Ref<Storage> &storage, bool written) {
   Memories &memories = recording_->memories_;
   int number;
-  if (storage->birth && storage->birth->recorder == number_) {
+  if (made(*storage)) {
     number = storage->birth->memory;
   } else {
     number = existing_.try_emplace(storage.get(), int(memories.size())).first->second;
@@ -232,9 +232,13 @@ dg_status_t Rehearsal::launch(const OpDef &op, const KernelEntry &entry, const d
   if (step->workspace_size > workspace)
     fail(DG_STATUS_UNSUPPORTED, "jit: %s needs a larger workspace than when it was recorded", op.name);
   for (int i = 0; i < call.input_count; ++i) {
-    const int memory = step->arguments[size_t(i)].memory;
-    if (memory >= 0 && recording_.memory(memory).constant && inputs[i]->storage->constant)
+    const int number = step->arguments[size_t(i)].memory;
+    if (number < 0) continue;
+    const RecordedMemory &memory = recording_.memory(number);
+    if (memory.constant && inputs[i]->storage->constant)
       step->set_constant(i, inputs[i]);
+    else if (memory.existed && inputs[i]->storage->size > 0 && inputs[i]->storage != memory.storage)
+      fail(DG_STATUS_UNSUPPORTED, "jit: %s has another input than when it was recorded", op.name);
   }
   ++next_;
   return DG_STATUS_OK;

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _core
+from ._autograd import no_grad
 from ._core import Tensor
 
 _thread = threading.local()
@@ -27,7 +28,8 @@ class Updates:
         self.updates = [(parameter, _core._stand_in(gradient), group) for parameter, gradient, group in updates]
 
     def save(self) -> Callable[[], None]:
-        state, numbers = self.optimizer.state, [(p, dict(self.optimizer.state[p])) for p, _, _ in self.updates]
+        state = self.optimizer.state
+        numbers = {parameter: dict(state[parameter]) for parameter, _, _ in self.updates if parameter in state}
         return lambda: state.update(numbers)
 
     def replay(self, recording: Any) -> None:
@@ -149,8 +151,9 @@ class Capture:
         """Does what Python would have done by now. If a part of it fails, none of it was done."""
         undo = [effect.save() for effect in self.effects]
         try:
-            for effect in self.effects:
-                effect.replay(recording)
+            with no_grad():
+                for effect in self.effects:
+                    effect.replay(recording)
         except BaseException:
             for restore in undo:
                 restore()
@@ -171,9 +174,9 @@ def note_step(scheduler: Any) -> None:
 
 
 def note_module(module: Any) -> None:
-    _thread.capture.modules.setdefault(id(module), None) or _thread.capture.modules.update(
-        {id(module): Snapshot(module)}
-    )
+    modules = _thread.capture.modules
+    if id(module) not in modules:
+        modules[id(module)] = Snapshot(module)
 
 
 def note_draw(generator: Any, counters: int) -> None:
