@@ -21,7 +21,9 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def weights(model: nn.Module, suffix: str = "") -> list[np.ndarray]:
-    return [getattr(model, f"{kind}{suffix}").detach().numpy() for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+    return [
+        getattr(model, f"{kind}{suffix}").detach().numpy() for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    ]
 
 
 def rnn_cell(x: np.ndarray, state: Any, w: list[np.ndarray]) -> Any:

@@ -52,7 +52,9 @@ class _Recurrent(Module):
 
     def _check_state(self, state: _State, shape: tuple[int, ...]) -> _State:
         if self._pair and not (isinstance(state, (tuple, list)) and len(state) == 2):
-            raise TypeError(f"{type(self).__name__}: the state is a pair, hidden and cell; found {type(state).__name__}")
+            raise TypeError(
+                f"{type(self).__name__}: the state is a pair, hidden and cell; found {type(state).__name__}"
+            )
         for part in state if self._pair else (state,):
             if part.shape != shape:
                 raise _core.InvalidArgumentError(
