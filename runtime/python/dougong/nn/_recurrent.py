@@ -187,7 +187,8 @@ class _Layers(_Recurrent):
                 x = functional.dropout(x, self.dropout, self.training)
             outputs = []
             for direction, suffix in enumerate(self._suffixes(layer)):
-                begin = self._mapped(lambda part, i=len(ends): part[i], state)
+                place = len(ends)
+                begin = tuple(part[place] for part in state) if self._pair else state[place]
                 output, end = self._scan(x, begin, suffix, reverse=direction == 1)
                 outputs.append(output)
                 ends.append(end)
