@@ -18,6 +18,8 @@ namespace dougong {
 
 namespace {
 
+thread_local bool first = false;  // decompositions before kernels
+
 // Work below this many bytes is done before another thread could have been woken.
 constexpr uint64_t unlock_bytes = 1 << 16;
 
@@ -313,6 +315,19 @@ void write_back(const Tensor &tensor, const Tensor &copy) {
                       uint64_t(int64_t(copy.descriptor().byte_offset) + span.low), size);
 }
 
+bool has_kernel(const OpDef &op, Device &device) { return !KernelIndex::of(device).candidates(op).empty(); }
+
+// The first op that neither has a kernel on the device nor is made of ops that have; null if all of it can run there.
+const OpDef *missing_part(const OpDef &op, Device &device) {
+  for (const OpId *part = op.parts; &op_def(*part) != &op; ++part) {
+    const OpDef &def = op_def(*part);
+    if (has_kernel(def, device)) continue;
+    if (!def.decompose) return &def;
+    if (const OpDef *missing = missing_part(def, device)) return missing;
+  }
+  return nullptr;
+}
+
 // Step 4: the CPU's kernels on copies. What lies between the elements of a strided output comes along, and goes back as
 // it was.
 void run_on_host(const OpDef &op, const OpCall &call, const dg_dtype_t *types, Tensor *outputs, Device &device) {
@@ -320,7 +335,7 @@ void run_on_host(const OpDef &op, const OpCall &call, const dg_dtype_t *types, T
   if (&host == &device)
     fail(DG_STATUS_UNSUPPORTED, "%s has no kernel for dtype %s on %s, the last step of the ladder", op.name,
          op.type_count ? dtype_name(types[0]).c_str() : "none", host.name().c_str());
-  ledger_count(device, op, LedgerStep::host);
+  ledger_count(device, op, LedgerStep::host, op.decompose ? missing_part(op, device) : nullptr);
   const Unlocked unlocked;
   std::vector<Tensor> inputs(size_t(call.input_count));
   for (int i = 0; i < call.input_count; ++i)
@@ -344,21 +359,6 @@ void run_on_host(const OpDef &op, const OpCall &call, const dg_dtype_t *types, T
     if (computed[size_t(i)] != results[i]) copy_into(results[i], computed[size_t(i)]);
     write_back(outputs[i], results[i]);
   }
-}
-
-thread_local bool first = false;
-
-bool has_kernel(const OpDef &op, Device &device) { return !KernelIndex::of(device).candidates(op).empty(); }
-
-// The first op that neither has a kernel on the device nor is made of ops that have; null if all of it can run there.
-const OpDef *missing_part(const OpDef &op, Device &device) {
-  for (const OpId *part = op.parts; &op_def(*part) != &op; ++part) {
-    const OpDef &def = op_def(*part);
-    if (has_kernel(def, device)) continue;
-    if (!def.decompose) return &def;
-    if (const OpDef *missing = missing_part(def, device)) return missing;
-  }
-  return nullptr;
 }
 
 void check_result(const OpDef &op, const Tensor &result, const Tensor &wanted) {

@@ -35,6 +35,12 @@ static const bool acos_differentiable[] = {true};
 static void acos_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (-(g.gradient(0) * rsqrt((1 - (g.input(0) * g.input(0)))))));
 }
+static void acos_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_y = atan2(sqrt(((1 - v_w) * (1 + v_w))), v_w);
+  y[0] = v_y;
+}
+static const OpId acos_parts[] = {OpId::atan2, OpId::sqrt, OpId::acos};
 Tensor acos(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::acos), arguments, 1, nullptr)[0];
@@ -51,6 +57,13 @@ static const bool acosh_differentiable[] = {true};
 static void acosh_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * rsqrt(((g.input(0) * g.input(0)) - 1))));
 }
+static void acosh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_t = where(lt(v_w, 1000000000.0), (v_w - 1), 0);
+  const auto v_y = where(lt(v_w, 1000000000.0), log1p((v_t + (sqrt(v_t) * sqrt((v_t + 2))))), (log(v_w) + 0.6931471805599453));
+  y[0] = v_y;
+}
+static const OpId acosh_parts[] = {OpId::log, OpId::log1p, OpId::lt, OpId::sqrt, OpId::where, OpId::acosh};
 Tensor acosh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::acosh), arguments, 1, nullptr)[0];
@@ -124,6 +137,12 @@ static void addcdiv_gradient(GradCall &g) {
   if (g.needs(1)) g.set(1, (g.gradient(0) * (Scalar(at.value) / g.input(2))));
   if (g.needs(2)) g.set(2, (-(g.gradient(0) * ((g.input(1) * Scalar(at.value)) / (g.input(2) * g.input(2))))));
 }
+static void addcdiv_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_addcdiv_attributes_t *>(c.attributes);
+  const auto v_y = (wide(c.inputs[0]) + ((wide(c.inputs[1]) / wide(c.inputs[2])) * Scalar(at.value)));
+  y[0] = v_y;
+}
+static const OpId addcdiv_parts[] = {OpId::addcdiv};
 Tensor addcdiv(const Arg &x, const Arg &a, const Arg &b, Scalar value) {
   dg_addcdiv_attributes_t at = addcdiv_defaults;
   at.value = value;
@@ -168,6 +187,12 @@ static void all_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_all_attributes_t *>(c.attributes);
   shapes[0] = reduced(c.inputs[0].shape(), IntList(at.axis, at.axis_count), bool(at.keepdim));
 }
+static void all_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_all_attributes_t *>(c.attributes);
+  const auto v_y = eq(sum(cast(eq(c.inputs[0], 0), DG_DTYPE_INT64), IntList(at.axis, at.axis_count), bool(at.keepdim)), 0);
+  y[0] = v_y;
+}
+static const OpId all_parts[] = {OpId::cast, OpId::eq, OpId::sum, OpId::all};
 Tensor all(const Arg &x, IntList axis, bool keepdim) {
   dg_all_attributes_t at = all_defaults;
   at.axis = axis.data, at.axis_count = axis.count;
@@ -189,6 +214,12 @@ static void any_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_any_attributes_t *>(c.attributes);
   shapes[0] = reduced(c.inputs[0].shape(), IntList(at.axis, at.axis_count), bool(at.keepdim));
 }
+static void any_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_any_attributes_t *>(c.attributes);
+  const auto v_y = ne(sum(cast(ne(c.inputs[0], 0), DG_DTYPE_INT64), IntList(at.axis, at.axis_count), bool(at.keepdim)), 0);
+  y[0] = v_y;
+}
+static const OpId any_parts[] = {OpId::cast, OpId::ne, OpId::sum, OpId::any};
 Tensor any(const Arg &x, IntList axis, bool keepdim) {
   dg_any_attributes_t at = any_defaults;
   at.axis = axis.data, at.axis_count = axis.count;
@@ -262,6 +293,12 @@ static void argmin_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_argmin_attributes_t *>(c.attributes);
   shapes[0] = reduced(c.inputs[0].shape(), at.axis, bool(at.keepdim));
 }
+static void argmin_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_argmin_attributes_t *>(c.attributes);
+  const auto v_y = argmax(((!is_floating(c.inputs[0].dtype())) ? bitwise_not(c.inputs[0]) : neg(c.inputs[0])), at.axis, bool(at.keepdim));
+  y[0] = v_y;
+}
+static const OpId argmin_parts[] = {OpId::argmax, OpId::bitwise_not, OpId::neg, OpId::argmin};
 Tensor argmin(const Arg &x, int64_t axis, bool keepdim) {
   dg_argmin_attributes_t at = argmin_defaults;
   at.axis = axis;
@@ -281,6 +318,12 @@ static const bool asin_differentiable[] = {true};
 static void asin_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * rsqrt((1 - (g.input(0) * g.input(0))))));
 }
+static void asin_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_y = atan2(v_w, sqrt(((1 - v_w) * (1 + v_w))));
+  y[0] = v_y;
+}
+static const OpId asin_parts[] = {OpId::atan2, OpId::sqrt, OpId::asin};
 Tensor asin(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::asin), arguments, 1, nullptr)[0];
@@ -297,6 +340,16 @@ static const bool asinh_differentiable[] = {true};
 static void asinh_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * rsqrt(((g.input(0) * g.input(0)) + 1))));
 }
+static void asinh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_size = abs(v_w);
+  const auto v_middle = where(lt(v_size, 1000000000.0), v_size, 0);
+  const auto v_root = sqrt(((v_middle * v_middle) + 1));
+  const auto v_near = log1p((v_middle + ((v_middle * v_middle) / (1 + v_root))));
+  const auto v_y = copysign(where(lt(v_size, 1000000000.0), v_near, (log(v_size) + 0.6931471805599453)), v_w);
+  y[0] = v_y;
+}
+static const OpId asinh_parts[] = {OpId::abs, OpId::copysign, OpId::log, OpId::log1p, OpId::lt, OpId::sqrt, OpId::where, OpId::asinh};
 Tensor asinh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::asinh), arguments, 1, nullptr)[0];
@@ -313,6 +366,11 @@ static const bool atan_differentiable[] = {true};
 static void atan_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) / ((g.input(0) * g.input(0)) + 1)));
 }
+static void atan_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = atan2(wide(c.inputs[0]), 1);
+  y[0] = v_y;
+}
+static const OpId atan_parts[] = {OpId::atan2, OpId::atan};
 Tensor atan(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::atan), arguments, 1, nullptr)[0];
@@ -346,6 +404,13 @@ static const bool atanh_differentiable[] = {true};
 static void atanh_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) / (1 - (g.input(0) * g.input(0)))));
 }
+static void atanh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_size = abs(v_w);
+  const auto v_y = copysign((log1p(((v_size * 2) / (1 - v_size))) * 0.5), v_w);
+  y[0] = v_y;
+}
+static const OpId atanh_parts[] = {OpId::abs, OpId::copysign, OpId::log1p, OpId::atanh};
 Tensor atanh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::atanh), arguments, 1, nullptr)[0];
@@ -386,6 +451,11 @@ static const dg_dtype_t bitwise_xor_T[] = {DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTY
 static const TypeDef bitwise_xor_types[] = {{"T", bitwise_xor_T, DG_DTYPE_NONE, false}};
 static const InputDef bitwise_xor_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
 static const OutputDef bitwise_xor_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void bitwise_xor_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = bitwise_and(bitwise_or(c.inputs[0], c.inputs[1]), bitwise_not(bitwise_and(c.inputs[0], c.inputs[1])));
+  y[0] = v_y;
+}
+static const OpId bitwise_xor_parts[] = {OpId::bitwise_and, OpId::bitwise_not, OpId::bitwise_or, OpId::bitwise_xor};
 Tensor bitwise_xor(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::bitwise_xor), arguments, 2, nullptr)[0];
@@ -447,6 +517,11 @@ static const bool ceil_differentiable[] = {true};
 static void ceil_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * 0));
 }
+static void ceil_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = (-floor((-c.inputs[0])));
+  y[0] = v_y;
+}
+static const OpId ceil_parts[] = {OpId::floor, OpId::ceil};
 Tensor ceil(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::ceil), arguments, 1, nullptr)[0];
@@ -471,6 +546,13 @@ static void celu_gradient(GradCall &g) {
   [[maybe_unused]] const auto &at = g.attributes<dg_celu_attributes_t>();
   if (g.needs(0)) g.set(0, where(gt(g.input(0), 0), g.gradient(0), (g.gradient(0) * exp((g.input(0) / at.alpha)))));
 }
+static void celu_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_celu_attributes_t *>(c.attributes);
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_y = where(lt(0, v_w), v_w, (expm1((v_w / at.alpha)) * at.alpha));
+  y[0] = v_y;
+}
+static const OpId celu_parts[] = {OpId::expm1, OpId::lt, OpId::where, OpId::celu};
 Tensor celu(const Arg &x, double alpha) {
   dg_celu_attributes_t at = celu_defaults;
   at.alpha = alpha;
@@ -491,6 +573,14 @@ static void clamp_gradient(GradCall &g) {
   if (g.needs(1)) g.set(1, clamp_backward_min(g.gradient(0), g.input(0), g.input(1), g.input(2)));
   if (g.needs(2)) g.set(2, clamp_backward_max(g.gradient(0), g.input(0), g.input(1), g.input(2)));
 }
+static void clamp_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_low = (given(c.inputs[1]) ? where(lt(c.inputs[0], c.inputs[1]), c.inputs[1], c.inputs[0]) : c.inputs[0]);
+  const auto v_lowest = (given(c.inputs[1]) ? where(ne(c.inputs[1], c.inputs[1]), c.inputs[1], v_low) : v_low);
+  const auto v_high = (given(c.inputs[2]) ? where(lt(c.inputs[2], v_lowest), c.inputs[2], v_lowest) : v_lowest);
+  const auto v_y = (given(c.inputs[2]) ? where(ne(c.inputs[2], c.inputs[2]), c.inputs[2], v_high) : v_high);
+  y[0] = v_y;
+}
+static const OpId clamp_parts[] = {OpId::lt, OpId::ne, OpId::where, OpId::clamp};
 Tensor clamp(const Arg &x, const Arg &min, const Arg &max) {
   Arg arguments[] = {x, min, max};
   return call_op(op_def(OpId::clamp), arguments, 3, nullptr)[0];
@@ -690,6 +780,12 @@ static const bool cosh_differentiable[] = {true};
 static void cosh_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * sinh(g.input(0))));
 }
+static void cosh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_t = exp((abs(wide(c.inputs[0])) * 0.5));
+  const auto v_y = (((v_t * 0.5) * v_t) + ((0.5 / v_t) / v_t));
+  y[0] = v_y;
+}
+static const OpId cosh_parts[] = {OpId::abs, OpId::exp, OpId::cosh};
 Tensor cosh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::cosh), arguments, 1, nullptr)[0];
@@ -907,6 +1003,13 @@ static void elu_gradient(GradCall &g) {
   [[maybe_unused]] const auto &at = g.attributes<dg_elu_attributes_t>();
   if (g.needs(0)) g.set(0, where(gt(g.input(0), 0), g.gradient(0), (g.gradient(0) * (exp(g.input(0)) * at.alpha))));
 }
+static void elu_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_elu_attributes_t *>(c.attributes);
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_y = where(lt(0, v_w), v_w, (expm1(v_w) * at.alpha));
+  y[0] = v_y;
+}
+static const OpId elu_parts[] = {OpId::expm1, OpId::lt, OpId::where, OpId::elu};
 Tensor elu(const Arg &x, double alpha) {
   dg_elu_attributes_t at = elu_defaults;
   at.alpha = alpha;
@@ -1053,6 +1156,11 @@ static const bool exp2_differentiable[] = {true};
 static void exp2_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * (g.output(0) * 0.6931471805599453)));
 }
+static void exp2_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = pow(2, wide(c.inputs[0]));
+  y[0] = v_y;
+}
+static const OpId exp2_parts[] = {OpId::pow, OpId::exp2};
 Tensor exp2(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::exp2), arguments, 1, nullptr)[0];
@@ -1299,6 +1407,12 @@ static const bool hardswish_differentiable[] = {true};
 static void hardswish_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, masked_fill(where(ge(g.input(0), 3), g.gradient(0), (g.gradient(0) * ((g.input(0) / 3) + 0.5))), le(g.input(0), (-3)), 0));
 }
+static void hardswish_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_y = ((v_w * clamp((v_w + 3), 0, 6)) / 6);
+  y[0] = v_y;
+}
+static const OpId hardswish_parts[] = {OpId::clamp, OpId::hardswish};
 Tensor hardswish(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::hardswish), arguments, 1, nullptr)[0];
@@ -1320,6 +1434,13 @@ static void hardtanh_gradient(GradCall &g) {
   [[maybe_unused]] const auto &at = g.attributes<dg_hardtanh_attributes_t>();
   if (g.needs(0)) g.set(0, masked_fill(g.gradient(0), logical_or(le(g.input(0), at.min_val), ge(g.input(0), at.max_val)), 0));
 }
+static void hardtanh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_hardtanh_attributes_t *>(c.attributes);
+  const auto v_low = where(lt(c.inputs[0], at.min_val), at.min_val, c.inputs[0]);
+  const auto v_y = where(lt(at.max_val, v_low), at.max_val, v_low);
+  y[0] = v_y;
+}
+static const OpId hardtanh_parts[] = {OpId::lt, OpId::where, OpId::hardtanh};
 Tensor hardtanh(const Arg &x, double min_val, double max_val) {
   dg_hardtanh_attributes_t at = hardtanh_defaults;
   at.min_val = min_val;
@@ -1340,6 +1461,16 @@ static void hypot_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * (g.input(0) / g.output(0))));
   if (g.needs(1)) g.set(1, (g.gradient(0) * (g.input(1) / g.output(0))));
 }
+static void hypot_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_u = abs(wide(c.inputs[0]));
+  const auto v_v = abs(wide(c.inputs[1]));
+  const auto v_greater = maximum(v_u, v_v);
+  const auto v_less = minimum(v_u, v_v);
+  const auto v_ratio = (v_less / where(eq(v_greater, 0), 1, v_greater));
+  const auto v_y = where(logical_or(isinf(v_u), isinf(v_v)), infinity, (v_greater * sqrt((1 + (v_ratio * v_ratio)))));
+  y[0] = v_y;
+}
+static const OpId hypot_parts[] = {OpId::abs, OpId::eq, OpId::isinf, OpId::logical_or, OpId::maximum, OpId::minimum, OpId::sqrt, OpId::where, OpId::hypot};
 Tensor hypot(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::hypot), arguments, 2, nullptr)[0];
@@ -1498,6 +1629,11 @@ static const dg_dtype_t le_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_F
 static const TypeDef le_types[] = {{"T", le_T, DG_DTYPE_NONE, false}};
 static const InputDef le_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
 static const OutputDef le_outputs[] = {{"y", -1, false, DG_DTYPE_BOOL, -1}};
+static void le_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = logical_or(lt(c.inputs[0], c.inputs[1]), eq(c.inputs[0], c.inputs[1]));
+  y[0] = v_y;
+}
+static const OpId le_parts[] = {OpId::eq, OpId::logical_or, OpId::lt, OpId::le};
 Tensor le(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::le), arguments, 2, nullptr)[0];
@@ -1518,6 +1654,13 @@ static void leaky_relu_gradient(GradCall &g) {
   [[maybe_unused]] const auto &at = g.attributes<dg_leaky_relu_attributes_t>();
   if (g.needs(0)) g.set(0, where(gt(g.input(0), 0), g.gradient(0), (g.gradient(0) * at.negative_slope)));
 }
+static void leaky_relu_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_leaky_relu_attributes_t *>(c.attributes);
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_y = where(lt(v_w, 0), (v_w * at.negative_slope), v_w);
+  y[0] = v_y;
+}
+static const OpId leaky_relu_parts[] = {OpId::lt, OpId::where, OpId::leaky_relu};
 Tensor leaky_relu(const Arg &x, double negative_slope) {
   dg_leaky_relu_attributes_t at = leaky_relu_defaults;
   at.negative_slope = negative_slope;
@@ -1548,6 +1691,13 @@ static void lerp_gradient(GradCall &g) {
   if (g.needs(1)) g.set(1, (g.gradient(0) * g.input(2)));
   if (g.needs(2)) g.set(2, (g.gradient(0) * (g.input(1) - g.input(0))));
 }
+static void lerp_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_t = wide(c.inputs[2]);
+  const auto v_distance = (wide(c.inputs[1]) - wide(c.inputs[0]));
+  const auto v_y = where(lt(v_t, 0.5), (wide(c.inputs[0]) + (v_t * v_distance)), (wide(c.inputs[1]) - (v_distance * (1 - v_t))));
+  y[0] = v_y;
+}
+static const OpId lerp_parts[] = {OpId::lt, OpId::where, OpId::lerp};
 Tensor lerp(const Arg &start, const Arg &end, const Arg &weight) {
   Arg arguments[] = {start, end, weight};
   return call_op(op_def(OpId::lerp), arguments, 3, nullptr)[0];
@@ -1580,6 +1730,11 @@ static const bool log10_differentiable[] = {true};
 static void log10_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) / (g.input(0) * 2.302585092994046)));
 }
+static void log10_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = (log(wide(c.inputs[0])) * 0.4342944819032518);
+  y[0] = v_y;
+}
+static const OpId log10_parts[] = {OpId::log, OpId::log10};
 Tensor log10(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::log10), arguments, 1, nullptr)[0];
@@ -1612,6 +1767,11 @@ static const bool log2_differentiable[] = {true};
 static void log2_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) / (g.input(0) * 0.6931471805599453)));
 }
+static void log2_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = (log(wide(c.inputs[0])) * 1.4426950408889634);
+  y[0] = v_y;
+}
+static const OpId log2_parts[] = {OpId::log, OpId::log2};
 Tensor log2(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::log2), arguments, 1, nullptr)[0];
@@ -1628,6 +1788,12 @@ static const bool log_sigmoid_differentiable[] = {true};
 static void log_sigmoid_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * sigmoid((-g.input(0)))));
 }
+static void log_sigmoid_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_y = (where(lt(v_w, 0), v_w, 0) - log1p(exp((-abs(v_w)))));
+  y[0] = v_y;
+}
+static const OpId log_sigmoid_parts[] = {OpId::abs, OpId::exp, OpId::log1p, OpId::lt, OpId::where, OpId::log_sigmoid};
 Tensor log_sigmoid(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::log_sigmoid), arguments, 1, nullptr)[0];
@@ -1706,6 +1872,14 @@ static void logaddexp_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * sigmoid((g.input(0) - g.input(1)))));
   if (g.needs(1)) g.set(1, (g.gradient(0) * sigmoid((g.input(1) - g.input(0)))));
 }
+static void logaddexp_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_u = wide(c.inputs[0]);
+  const auto v_v = wide(c.inputs[1]);
+  const auto v_greatest = maximum(v_u, v_v);
+  const auto v_y = where(eq(v_u, v_v), (v_u + 0.6931471805599453), (v_greatest + log1p(exp((-abs((v_u - v_v)))))));
+  y[0] = v_y;
+}
+static const OpId logaddexp_parts[] = {OpId::abs, OpId::eq, OpId::exp, OpId::log1p, OpId::maximum, OpId::where, OpId::logaddexp};
 Tensor logaddexp(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::logaddexp), arguments, 2, nullptr)[0];
@@ -1716,6 +1890,11 @@ static const dg_dtype_t logical_and_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, D
 static const TypeDef logical_and_types[] = {{"T", logical_and_T, DG_DTYPE_NONE, false}};
 static const InputDef logical_and_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
 static const OutputDef logical_and_outputs[] = {{"y", -1, false, DG_DTYPE_BOOL, -1}};
+static void logical_and_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = logical_not(logical_or(logical_not(c.inputs[0]), logical_not(c.inputs[1])));
+  y[0] = v_y;
+}
+static const OpId logical_and_parts[] = {OpId::logical_not, OpId::logical_or, OpId::logical_and};
 Tensor logical_and(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::logical_and), arguments, 2, nullptr)[0];
@@ -1726,6 +1905,11 @@ static const dg_dtype_t logical_not_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, D
 static const TypeDef logical_not_types[] = {{"T", logical_not_T, DG_DTYPE_NONE, false}};
 static const InputDef logical_not_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
 static const OutputDef logical_not_outputs[] = {{"y", -1, false, DG_DTYPE_BOOL, -1}};
+static void logical_not_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = eq(c.inputs[0], 0);
+  y[0] = v_y;
+}
+static const OpId logical_not_parts[] = {OpId::eq, OpId::logical_not};
 Tensor logical_not(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::logical_not), arguments, 1, nullptr)[0];
@@ -1963,6 +2147,11 @@ static void maximum_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, where(eq(g.input(0), g.input(1)), (g.gradient(0) * 0.5), masked_fill(g.gradient(0), lt(g.input(0), g.input(1)), 0)));
   if (g.needs(1)) g.set(1, where(eq(g.input(0), g.input(1)), (g.gradient(0) * 0.5), masked_fill(g.gradient(0), lt(g.input(1), g.input(0)), 0)));
 }
+static void maximum_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = where(logical_or(lt(c.inputs[0], c.inputs[1]), ne(c.inputs[1], c.inputs[1])), c.inputs[1], c.inputs[0]);
+  y[0] = v_y;
+}
+static const OpId maximum_parts[] = {OpId::logical_or, OpId::lt, OpId::ne, OpId::where, OpId::maximum};
 Tensor maximum(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::maximum), arguments, 2, nullptr)[0];
@@ -2026,6 +2215,12 @@ static void min_gradient(GradCall &g) {
   [[maybe_unused]] const auto &at = g.attributes<dg_min_attributes_t>();
   if (g.needs(0)) g.set(0, shared_among_ties(g.gradient(0), g.input(0), g.output(0), IntList(at.axis, at.axis_count), bool(at.keepdim)));
 }
+static void min_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_min_attributes_t *>(c.attributes);
+  const auto v_y = ((!is_floating(c.inputs[0].dtype())) ? bitwise_not(max(bitwise_not(c.inputs[0]), IntList(at.axis, at.axis_count), bool(at.keepdim))) : neg(max(neg(c.inputs[0]), IntList(at.axis, at.axis_count), bool(at.keepdim))));
+  y[0] = v_y;
+}
+static const OpId min_parts[] = {OpId::bitwise_not, OpId::max, OpId::neg, OpId::min};
 Tensor min(const Arg &x, IntList axis, bool keepdim) {
   dg_min_attributes_t at = min_defaults;
   at.axis = axis.data, at.axis_count = axis.count;
@@ -2046,6 +2241,11 @@ static void minimum_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, where(eq(g.input(0), g.input(1)), (g.gradient(0) * 0.5), masked_fill(g.gradient(0), lt(g.input(1), g.input(0)), 0)));
   if (g.needs(1)) g.set(1, where(eq(g.input(0), g.input(1)), (g.gradient(0) * 0.5), masked_fill(g.gradient(0), lt(g.input(0), g.input(1)), 0)));
 }
+static void minimum_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = where(logical_or(lt(c.inputs[1], c.inputs[0]), ne(c.inputs[1], c.inputs[1])), c.inputs[1], c.inputs[0]);
+  y[0] = v_y;
+}
+static const OpId minimum_parts[] = {OpId::logical_or, OpId::lt, OpId::ne, OpId::where, OpId::minimum};
 Tensor minimum(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::minimum), arguments, 2, nullptr)[0];
@@ -2062,6 +2262,12 @@ static const bool mish_differentiable[] = {true};
 static void mish_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * (tanh(softplus(g.input(0), 1.0, 20.0)) + ((g.input(0) * sigmoid(g.input(0))) * (1 - square(tanh(softplus(g.input(0), 1.0, 20.0))))))));
 }
+static void mish_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_y = (v_w * tanh((where(lt(0, v_w), v_w, 0) + log1p(exp((-abs(v_w)))))));
+  y[0] = v_y;
+}
+static const OpId mish_parts[] = {OpId::abs, OpId::exp, OpId::log1p, OpId::lt, OpId::tanh, OpId::where, OpId::mish};
 Tensor mish(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::mish), arguments, 1, nullptr)[0];
@@ -2399,6 +2605,12 @@ static const bool selu_differentiable[] = {true};
 static void selu_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, where(gt(g.input(0), 0), (g.gradient(0) * 1.0507009873554805), (g.gradient(0) * (exp(g.input(0)) * 1.7580993408473766))));
 }
+static void selu_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_y = where(lt(0, v_w), (v_w * 1.0507009873554805), (expm1(v_w) * 1.7580993408473766));
+  y[0] = v_y;
+}
+static const OpId selu_parts[] = {OpId::expm1, OpId::lt, OpId::where, OpId::selu};
 Tensor selu(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::selu), arguments, 1, nullptr)[0];
@@ -2469,6 +2681,11 @@ static const bool sign_differentiable[] = {true};
 static void sign_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * 0));
 }
+static void sign_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = where(ne(c.inputs[0], c.inputs[0]), c.inputs[0], (cast(lt(0, c.inputs[0]), c.inputs[0].dtype()) - cast(lt(c.inputs[0], 0), c.inputs[0].dtype())));
+  y[0] = v_y;
+}
+static const OpId sign_parts[] = {OpId::cast, OpId::lt, OpId::ne, OpId::where, OpId::sign};
 Tensor sign(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::sign), arguments, 1, nullptr)[0];
@@ -2523,6 +2740,16 @@ static const bool sinh_differentiable[] = {true};
 static void sinh_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * cosh(g.input(0))));
 }
+static void sinh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_size = abs(v_w);
+  const auto v_small = expm1(where(lt(v_size, 1), v_w, 0));
+  const auto v_t = exp((v_size * 0.5));
+  const auto v_large = (((v_t * 0.5) * v_t) - ((0.5 / v_t) / v_t));
+  const auto v_y = where(lt(v_size, 1), ((v_small + (v_small / (v_small + 1))) * 0.5), where(lt(v_w, 0), (-v_large), v_large));
+  y[0] = v_y;
+}
+static const OpId sinh_parts[] = {OpId::abs, OpId::exp, OpId::expm1, OpId::lt, OpId::where, OpId::sinh};
 Tensor sinh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::sinh), arguments, 1, nullptr)[0];
@@ -2610,6 +2837,14 @@ static void softplus_gradient(GradCall &g) {
   [[maybe_unused]] const auto &at = g.attributes<dg_softplus_attributes_t>();
   if (g.needs(0)) g.set(0, where(gt((g.input(0) * at.beta), at.threshold), g.gradient(0), (g.gradient(0) * sigmoid((g.input(0) * at.beta)))));
 }
+static void softplus_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_softplus_attributes_t *>(c.attributes);
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_scaled = (v_w * at.beta);
+  const auto v_y = where(lt(at.threshold, v_scaled), v_w, ((where(lt(0, v_scaled), v_scaled, 0) + log1p(exp((-abs(v_scaled))))) / at.beta));
+  y[0] = v_y;
+}
+static const OpId softplus_parts[] = {OpId::abs, OpId::exp, OpId::log1p, OpId::lt, OpId::where, OpId::softplus};
 Tensor softplus(const Arg &x, double beta, double threshold) {
   dg_softplus_attributes_t at = softplus_defaults;
   at.beta = beta;
@@ -2717,6 +2952,11 @@ static void sub_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, g.gradient(0));
   if (g.needs(1)) g.set(1, (-g.gradient(0)));
 }
+static void sub_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = (c.inputs[0] + neg(c.inputs[1]));
+  y[0] = v_y;
+}
+static const OpId sub_parts[] = {OpId::neg, OpId::sub};
 Tensor sub(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::sub), arguments, 2, nullptr)[0];
@@ -2761,6 +3001,12 @@ static const bool tan_differentiable[] = {true};
 static void tan_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * ((g.output(0) * g.output(0)) + 1)));
 }
+static void tan_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_y = (sin(v_w) / cos(v_w));
+  y[0] = v_y;
+}
+static const OpId tan_parts[] = {OpId::cos, OpId::sin, OpId::tan};
 Tensor tan(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::tan), arguments, 1, nullptr)[0];
@@ -2793,6 +3039,11 @@ static const bool trunc_differentiable[] = {true};
 static void trunc_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, (g.gradient(0) * 0));
 }
+static void trunc_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = where(lt(c.inputs[0], 0), (-floor((-c.inputs[0]))), floor(c.inputs[0]));
+  y[0] = v_y;
+}
+static const OpId trunc_parts[] = {OpId::floor, OpId::lt, OpId::where, OpId::trunc};
 Tensor trunc(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::trunc), arguments, 1, nullptr)[0];
@@ -2879,52 +3130,52 @@ Tensor where(const Arg &condition, const Arg &x, const Arg &y) {
 
 const OpDef op_table[] = {
     {"abs", "The absolute value.", ops::abs_inputs, nullptr, ops::abs_outputs, ops::abs_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::abs_gradient, ops::abs_saves_inputs, ops::abs_saves_outputs, ops::abs_differentiable, nullptr, nullptr},
-    {"acos", "The inverse of the cosine; NaN outside -1 to 1.", ops::acos_inputs, nullptr, ops::acos_outputs, ops::acos_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::acos_gradient, ops::acos_saves_inputs, ops::acos_saves_outputs, ops::acos_differentiable, nullptr, nullptr},
-    {"acosh", "The inverse of the hyperbolic cosine; NaN below 1.", ops::acosh_inputs, nullptr, ops::acosh_outputs, ops::acosh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::acosh_gradient, ops::acosh_saves_inputs, ops::acosh_saves_outputs, ops::acosh_differentiable, nullptr, nullptr},
+    {"acos", "The inverse of the cosine; NaN outside -1 to 1.", ops::acos_inputs, nullptr, ops::acos_outputs, ops::acos_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::acos_gradient, ops::acos_saves_inputs, ops::acos_saves_outputs, ops::acos_differentiable, ops::acos_decompose, ops::acos_parts},
+    {"acosh", "The inverse of the hyperbolic cosine; NaN below 1.", ops::acosh_inputs, nullptr, ops::acosh_outputs, ops::acosh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::acosh_gradient, ops::acosh_saves_inputs, ops::acosh_saves_outputs, ops::acosh_differentiable, ops::acosh_decompose, ops::acosh_parts},
     {"adamw", "One step of AdamW, in place; of Adam with an L2 penalty where decoupled is false.", ops::adamw_inputs, ops::adamw_attributes, ops::adamw_outputs, ops::adamw_types, 4, 8, 3, 1, 3, false, false, false, true, sizeof(dg_adamw_attributes_t), &ops::adamw_defaults, ops::adamw_require, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"add", "a + b; or, for bool.", ops::add_inputs, nullptr, ops::add_outputs, ops::add_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::add_gradient, ops::add_saves_inputs, ops::add_saves_outputs, ops::add_differentiable, nullptr, nullptr},
-    {"addcdiv", "x + value * (a / b).", ops::addcdiv_inputs, ops::addcdiv_attributes, ops::addcdiv_outputs, ops::addcdiv_types, 3, 1, 1, 1, 1, true, false, false, false, sizeof(dg_addcdiv_attributes_t), &ops::addcdiv_defaults, nullptr, nullptr, ops::addcdiv_gradient, ops::addcdiv_saves_inputs, ops::addcdiv_saves_outputs, ops::addcdiv_differentiable, nullptr, nullptr},
+    {"addcdiv", "x + value * (a / b).", ops::addcdiv_inputs, ops::addcdiv_attributes, ops::addcdiv_outputs, ops::addcdiv_types, 3, 1, 1, 1, 1, true, false, false, false, sizeof(dg_addcdiv_attributes_t), &ops::addcdiv_defaults, nullptr, nullptr, ops::addcdiv_gradient, ops::addcdiv_saves_inputs, ops::addcdiv_saves_outputs, ops::addcdiv_differentiable, ops::addcdiv_decompose, ops::addcdiv_parts},
     {"addcmul", "x + value * a * b; the product is rounded before it is added.", ops::addcmul_inputs, ops::addcmul_attributes, ops::addcmul_outputs, ops::addcmul_types, 3, 1, 1, 1, 1, true, false, false, false, sizeof(dg_addcmul_attributes_t), &ops::addcmul_defaults, nullptr, nullptr, ops::addcmul_gradient, ops::addcmul_saves_inputs, ops::addcmul_saves_outputs, ops::addcmul_differentiable, nullptr, nullptr},
-    {"all", "Whether no element along axes is zero; true over nothing.", ops::all_inputs, ops::all_attributes, ops::all_outputs, ops::all_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_all_attributes_t), &ops::all_defaults, nullptr, ops::all_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
-    {"any", "Whether an element along axes is not zero; false over nothing.", ops::any_inputs, ops::any_attributes, ops::any_outputs, ops::any_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_any_attributes_t), &ops::any_defaults, nullptr, ops::any_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"all", "Whether no element along axes is zero; true over nothing.", ops::all_inputs, ops::all_attributes, ops::all_outputs, ops::all_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_all_attributes_t), &ops::all_defaults, nullptr, ops::all_infer, nullptr, nullptr, nullptr, nullptr, ops::all_decompose, ops::all_parts},
+    {"any", "Whether an element along axes is not zero; false over nothing.", ops::any_inputs, ops::any_attributes, ops::any_outputs, ops::any_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_any_attributes_t), &ops::any_defaults, nullptr, ops::any_infer, nullptr, nullptr, nullptr, nullptr, ops::any_decompose, ops::any_parts},
     {"arange", "Evenly spaced values, start + i * step for i in 0 .. count - 1.", nullptr, ops::arange_attributes, ops::arange_outputs, ops::arange_types, 0, 4, 1, 1, 1, false, false, false, false, sizeof(dg_arange_attributes_t), &ops::arange_defaults, nullptr, ops::arange_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"argmax", "The index of the greatest value along an axis: the first one, and the first NaN before all.", ops::argmax_inputs, ops::argmax_attributes, ops::argmax_outputs, ops::argmax_types, 1, 2, 1, 1, 1, false, false, true, false, sizeof(dg_argmax_attributes_t), &ops::argmax_defaults, ops::argmax_require, ops::argmax_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
-    {"argmin", "The index of the least value along an axis: the first one, and the first NaN before all.", ops::argmin_inputs, ops::argmin_attributes, ops::argmin_outputs, ops::argmin_types, 1, 2, 1, 1, 1, false, false, true, false, sizeof(dg_argmin_attributes_t), &ops::argmin_defaults, ops::argmin_require, ops::argmin_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
-    {"asin", "The inverse of the sine; NaN outside -1 to 1.", ops::asin_inputs, nullptr, ops::asin_outputs, ops::asin_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::asin_gradient, ops::asin_saves_inputs, ops::asin_saves_outputs, ops::asin_differentiable, nullptr, nullptr},
-    {"asinh", "The inverse of the hyperbolic sine.", ops::asinh_inputs, nullptr, ops::asinh_outputs, ops::asinh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::asinh_gradient, ops::asinh_saves_inputs, ops::asinh_saves_outputs, ops::asinh_differentiable, nullptr, nullptr},
-    {"atan", "The inverse of the tangent.", ops::atan_inputs, nullptr, ops::atan_outputs, ops::atan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::atan_gradient, ops::atan_saves_inputs, ops::atan_saves_outputs, ops::atan_differentiable, nullptr, nullptr},
+    {"argmin", "The index of the least value along an axis: the first one, and the first NaN before all.", ops::argmin_inputs, ops::argmin_attributes, ops::argmin_outputs, ops::argmin_types, 1, 2, 1, 1, 1, false, false, true, false, sizeof(dg_argmin_attributes_t), &ops::argmin_defaults, ops::argmin_require, ops::argmin_infer, nullptr, nullptr, nullptr, nullptr, ops::argmin_decompose, ops::argmin_parts},
+    {"asin", "The inverse of the sine; NaN outside -1 to 1.", ops::asin_inputs, nullptr, ops::asin_outputs, ops::asin_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::asin_gradient, ops::asin_saves_inputs, ops::asin_saves_outputs, ops::asin_differentiable, ops::asin_decompose, ops::asin_parts},
+    {"asinh", "The inverse of the hyperbolic sine.", ops::asinh_inputs, nullptr, ops::asinh_outputs, ops::asinh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::asinh_gradient, ops::asinh_saves_inputs, ops::asinh_saves_outputs, ops::asinh_differentiable, ops::asinh_decompose, ops::asinh_parts},
+    {"atan", "The inverse of the tangent.", ops::atan_inputs, nullptr, ops::atan_outputs, ops::atan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::atan_gradient, ops::atan_saves_inputs, ops::atan_saves_outputs, ops::atan_differentiable, ops::atan_decompose, ops::atan_parts},
     {"atan2", "The angle of the point (b, a), between -pi and pi.", ops::atan2_inputs, nullptr, ops::atan2_outputs, ops::atan2_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::atan2_gradient, ops::atan2_saves_inputs, ops::atan2_saves_outputs, ops::atan2_differentiable, nullptr, nullptr},
-    {"atanh", "The inverse of the hyperbolic tangent; NaN outside -1 to 1.", ops::atanh_inputs, nullptr, ops::atanh_outputs, ops::atanh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::atanh_gradient, ops::atanh_saves_inputs, ops::atanh_saves_outputs, ops::atanh_differentiable, nullptr, nullptr},
+    {"atanh", "The inverse of the hyperbolic tangent; NaN outside -1 to 1.", ops::atanh_inputs, nullptr, ops::atanh_outputs, ops::atanh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::atanh_gradient, ops::atanh_saves_inputs, ops::atanh_saves_outputs, ops::atanh_differentiable, ops::atanh_decompose, ops::atanh_parts},
     {"bitwise_and", "The bits that are in both.", ops::bitwise_and_inputs, nullptr, ops::bitwise_and_outputs, ops::bitwise_and_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"bitwise_not", "Every bit of x turned; of a bool, not x.", ops::bitwise_not_inputs, nullptr, ops::bitwise_not_outputs, ops::bitwise_not_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"bitwise_or", "The bits that are in a or b.", ops::bitwise_or_inputs, nullptr, ops::bitwise_or_outputs, ops::bitwise_or_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
-    {"bitwise_xor", "The bits that are in one of a and b, not both.", ops::bitwise_xor_inputs, nullptr, ops::bitwise_xor_outputs, ops::bitwise_xor_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"bitwise_xor", "The bits that are in one of a and b, not both.", ops::bitwise_xor_inputs, nullptr, ops::bitwise_xor_outputs, ops::bitwise_xor_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::bitwise_xor_decompose, ops::bitwise_xor_parts},
     {"cast", "The same values in another dtype.", ops::cast_inputs, ops::cast_attributes, ops::cast_outputs, ops::cast_types, 1, 1, 1, 2, 1, true, false, false, false, sizeof(dg_cast_attributes_t), &ops::cast_defaults, nullptr, nullptr, ops::cast_gradient, ops::cast_saves_inputs, ops::cast_saves_outputs, ops::cast_differentiable, nullptr, nullptr},
     {"cat", "Tensors joined along an axis.", ops::cat_inputs, ops::cat_attributes, ops::cat_outputs, ops::cat_types, 1, 1, 1, 1, 1, false, true, false, false, sizeof(dg_cat_attributes_t), &ops::cat_defaults, nullptr, ops::cat_infer, ops::cat_gradient, ops::cat_saves_inputs, ops::cat_saves_outputs, ops::cat_differentiable, nullptr, nullptr},
-    {"ceil", "The least integer not below x.", ops::ceil_inputs, nullptr, ops::ceil_outputs, ops::ceil_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::ceil_gradient, ops::ceil_saves_inputs, ops::ceil_saves_outputs, ops::ceil_differentiable, nullptr, nullptr},
-    {"celu", "x where it is positive, else alpha * (exp(x / alpha) - 1).", ops::celu_inputs, ops::celu_attributes, ops::celu_outputs, ops::celu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_celu_attributes_t), &ops::celu_defaults, ops::celu_require, nullptr, ops::celu_gradient, ops::celu_saves_inputs, ops::celu_saves_outputs, ops::celu_differentiable, nullptr, nullptr},
-    {"clamp", "x, but not below min nor above max.", ops::clamp_inputs, nullptr, ops::clamp_outputs, ops::clamp_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::clamp_gradient, ops::clamp_saves_inputs, ops::clamp_saves_outputs, ops::clamp_differentiable, nullptr, nullptr},
+    {"ceil", "The least integer not below x.", ops::ceil_inputs, nullptr, ops::ceil_outputs, ops::ceil_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::ceil_gradient, ops::ceil_saves_inputs, ops::ceil_saves_outputs, ops::ceil_differentiable, ops::ceil_decompose, ops::ceil_parts},
+    {"celu", "x where it is positive, else alpha * (exp(x / alpha) - 1).", ops::celu_inputs, ops::celu_attributes, ops::celu_outputs, ops::celu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_celu_attributes_t), &ops::celu_defaults, ops::celu_require, nullptr, ops::celu_gradient, ops::celu_saves_inputs, ops::celu_saves_outputs, ops::celu_differentiable, ops::celu_decompose, ops::celu_parts},
+    {"clamp", "x, but not below min nor above max.", ops::clamp_inputs, nullptr, ops::clamp_outputs, ops::clamp_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::clamp_gradient, ops::clamp_saves_inputs, ops::clamp_saves_outputs, ops::clamp_differentiable, ops::clamp_decompose, ops::clamp_parts},
     {"conv2d", "Cross-correlation of images (batch, channels, height, width) with weights (out channels, channels / groups, height, width).", ops::conv2d_inputs, ops::conv2d_attributes, ops::conv2d_outputs, ops::conv2d_types, 3, 4, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_attributes_t), &ops::conv2d_defaults, ops::conv2d_require, ops::conv2d_infer, ops::conv2d_gradient, ops::conv2d_saves_inputs, ops::conv2d_saves_outputs, ops::conv2d_differentiable, nullptr, nullptr},
     {"conv2d_backward_input", "The gradient of conv2d for its input.", ops::conv2d_backward_input_inputs, ops::conv2d_backward_input_attributes, ops::conv2d_backward_input_outputs, ops::conv2d_backward_input_types, 2, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_backward_input_attributes_t), &ops::conv2d_backward_input_defaults, ops::conv2d_backward_input_require, ops::conv2d_backward_input_infer, ops::conv2d_backward_input_gradient, ops::conv2d_backward_input_saves_inputs, ops::conv2d_backward_input_saves_outputs, ops::conv2d_backward_input_differentiable, nullptr, nullptr},
     {"conv2d_backward_weight", "The gradient of conv2d for its weight.", ops::conv2d_backward_weight_inputs, ops::conv2d_backward_weight_attributes, ops::conv2d_backward_weight_outputs, ops::conv2d_backward_weight_types, 2, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_backward_weight_attributes_t), &ops::conv2d_backward_weight_defaults, ops::conv2d_backward_weight_require, ops::conv2d_backward_weight_infer, ops::conv2d_backward_weight_gradient, ops::conv2d_backward_weight_saves_inputs, ops::conv2d_backward_weight_saves_outputs, ops::conv2d_backward_weight_differentiable, nullptr, nullptr},
     {"copy", "The same values in dense memory.", ops::copy_inputs, nullptr, ops::copy_outputs, ops::copy_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::copy_gradient, ops::copy_saves_inputs, ops::copy_saves_outputs, ops::copy_differentiable, nullptr, nullptr},
     {"copysign", "The magnitude of a with the sign of b.", ops::copysign_inputs, nullptr, ops::copysign_outputs, ops::copysign_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::copysign_gradient, ops::copysign_saves_inputs, ops::copysign_saves_outputs, ops::copysign_differentiable, nullptr, nullptr},
     {"cos", "The cosine.", ops::cos_inputs, nullptr, ops::cos_outputs, ops::cos_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::cos_gradient, ops::cos_saves_inputs, ops::cos_saves_outputs, ops::cos_differentiable, nullptr, nullptr},
-    {"cosh", "The hyperbolic cosine.", ops::cosh_inputs, nullptr, ops::cosh_outputs, ops::cosh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::cosh_gradient, ops::cosh_saves_inputs, ops::cosh_saves_outputs, ops::cosh_differentiable, nullptr, nullptr},
+    {"cosh", "The hyperbolic cosine.", ops::cosh_inputs, nullptr, ops::cosh_outputs, ops::cosh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::cosh_gradient, ops::cosh_saves_inputs, ops::cosh_saves_outputs, ops::cosh_differentiable, ops::cosh_decompose, ops::cosh_parts},
     {"count_nonzero", "How many elements along axes are not zero; NaN is not.", ops::count_nonzero_inputs, ops::count_nonzero_attributes, ops::count_nonzero_outputs, ops::count_nonzero_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_count_nonzero_attributes_t), &ops::count_nonzero_defaults, nullptr, ops::count_nonzero_infer, nullptr, nullptr, nullptr, nullptr, ops::count_nonzero_decompose, ops::count_nonzero_parts},
     {"cross_entropy", "The negative log likelihood of class indices under softmax(x), for x (batch, classes).", ops::cross_entropy_inputs, ops::cross_entropy_attributes, ops::cross_entropy_outputs, ops::cross_entropy_types, 3, 3, 1, 2, 1, false, false, false, false, sizeof(dg_cross_entropy_attributes_t), &ops::cross_entropy_defaults, ops::cross_entropy_require, ops::cross_entropy_infer, ops::cross_entropy_gradient, ops::cross_entropy_saves_inputs, ops::cross_entropy_saves_outputs, ops::cross_entropy_differentiable, ops::cross_entropy_decompose, ops::cross_entropy_parts},
     {"cross_entropy_backward", "The gradient of cross_entropy for x.", ops::cross_entropy_backward_inputs, ops::cross_entropy_backward_attributes, ops::cross_entropy_backward_outputs, ops::cross_entropy_backward_types, 4, 3, 1, 2, 1, false, false, false, false, sizeof(dg_cross_entropy_backward_attributes_t), &ops::cross_entropy_backward_defaults, ops::cross_entropy_backward_require, ops::cross_entropy_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::cross_entropy_backward_decompose, ops::cross_entropy_backward_parts},
     {"cumprod", "Products of the elements up to each along an axis. Integers are multiplied as int64.", ops::cumprod_inputs, ops::cumprod_attributes, ops::cumprod_outputs, ops::cumprod_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumprod_attributes_t), &ops::cumprod_defaults, nullptr, ops::cumprod_infer, ops::cumprod_gradient, ops::cumprod_saves_inputs, ops::cumprod_saves_outputs, ops::cumprod_differentiable, nullptr, nullptr},
     {"cumsum", "Sums of the elements up to each along an axis. Integers are summed as int64.", ops::cumsum_inputs, ops::cumsum_attributes, ops::cumsum_outputs, ops::cumsum_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumsum_attributes_t), &ops::cumsum_defaults, nullptr, ops::cumsum_infer, ops::cumsum_gradient, ops::cumsum_saves_inputs, ops::cumsum_saves_outputs, ops::cumsum_differentiable, nullptr, nullptr},
     {"div", "a / b, true division.", ops::div_inputs, nullptr, ops::div_outputs, ops::div_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::div_gradient, ops::div_saves_inputs, ops::div_saves_outputs, ops::div_differentiable, nullptr, nullptr},
-    {"elu", "x where it is positive, else alpha * (exp(x) - 1).", ops::elu_inputs, ops::elu_attributes, ops::elu_outputs, ops::elu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_elu_attributes_t), &ops::elu_defaults, nullptr, nullptr, ops::elu_gradient, ops::elu_saves_inputs, ops::elu_saves_outputs, ops::elu_differentiable, nullptr, nullptr},
+    {"elu", "x where it is positive, else alpha * (exp(x) - 1).", ops::elu_inputs, ops::elu_attributes, ops::elu_outputs, ops::elu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_elu_attributes_t), &ops::elu_defaults, nullptr, nullptr, ops::elu_gradient, ops::elu_saves_inputs, ops::elu_saves_outputs, ops::elu_differentiable, ops::elu_decompose, ops::elu_parts},
     {"embedding", "Rows of a table (rows, width), picked by index.", ops::embedding_inputs, nullptr, ops::embedding_outputs, ops::embedding_types, 2, 0, 1, 2, 1, false, false, false, false, 0, nullptr, ops::embedding_require, ops::embedding_infer, ops::embedding_gradient, ops::embedding_saves_inputs, ops::embedding_saves_outputs, ops::embedding_differentiable, ops::embedding_decompose, ops::embedding_parts},
     {"embedding_backward", "The gradient of embedding: rows of dy added into a table of zeros.", ops::embedding_backward_inputs, ops::embedding_backward_attributes, ops::embedding_backward_outputs, ops::embedding_backward_types, 2, 1, 1, 2, 1, false, false, false, false, sizeof(dg_embedding_backward_attributes_t), &ops::embedding_backward_defaults, ops::embedding_backward_require, ops::embedding_backward_infer, ops::embedding_backward_gradient, ops::embedding_backward_saves_inputs, ops::embedding_backward_saves_outputs, ops::embedding_backward_differentiable, ops::embedding_backward_decompose, ops::embedding_backward_parts},
     {"eq", "a == b.", ops::eq_inputs, nullptr, ops::eq_outputs, ops::eq_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"erf", "The error function.", ops::erf_inputs, nullptr, ops::erf_outputs, ops::erf_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::erf_gradient, ops::erf_saves_inputs, ops::erf_saves_outputs, ops::erf_differentiable, nullptr, nullptr},
     {"erfc", "1 - erf(x) without loss of digits where that is small.", ops::erfc_inputs, nullptr, ops::erfc_outputs, ops::erfc_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::erfc_gradient, ops::erfc_saves_inputs, ops::erfc_saves_outputs, ops::erfc_differentiable, nullptr, nullptr},
     {"exp", "e to the power of x.", ops::exp_inputs, nullptr, ops::exp_outputs, ops::exp_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::exp_gradient, ops::exp_saves_inputs, ops::exp_saves_outputs, ops::exp_differentiable, nullptr, nullptr},
-    {"exp2", "2 to the power of x.", ops::exp2_inputs, nullptr, ops::exp2_outputs, ops::exp2_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::exp2_gradient, ops::exp2_saves_inputs, ops::exp2_saves_outputs, ops::exp2_differentiable, nullptr, nullptr},
+    {"exp2", "2 to the power of x.", ops::exp2_inputs, nullptr, ops::exp2_outputs, ops::exp2_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::exp2_gradient, ops::exp2_saves_inputs, ops::exp2_saves_outputs, ops::exp2_differentiable, ops::exp2_decompose, ops::exp2_parts},
     {"expm1", "exp(x) - 1 without loss of digits near 0.", ops::expm1_inputs, nullptr, ops::expm1_outputs, ops::expm1_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::expm1_gradient, ops::expm1_saves_inputs, ops::expm1_saves_outputs, ops::expm1_differentiable, nullptr, nullptr},
     {"floor", "The greatest integer not above x.", ops::floor_inputs, nullptr, ops::floor_outputs, ops::floor_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::floor_gradient, ops::floor_saves_inputs, ops::floor_saves_outputs, ops::floor_differentiable, nullptr, nullptr},
     {"floor_divide", "The greatest integer not above a / b, as Python's a // b.", ops::floor_divide_inputs, nullptr, ops::floor_divide_outputs, ops::floor_divide_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::floor_divide_gradient, ops::floor_divide_saves_inputs, ops::floor_divide_saves_outputs, ops::floor_divide_differentiable, nullptr, nullptr},
@@ -2937,28 +3188,28 @@ const OpDef op_table[] = {
     {"gelu_tanh", "x * (1 + tanh(u)) / 2 with u = sqrt(2 / pi) * (x + 0.044715 * x^3): near gelu.", ops::gelu_tanh_inputs, nullptr, ops::gelu_tanh_outputs, ops::gelu_tanh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::gelu_tanh_gradient, ops::gelu_tanh_saves_inputs, ops::gelu_tanh_saves_outputs, ops::gelu_tanh_differentiable, ops::gelu_tanh_decompose, ops::gelu_tanh_parts},
     {"gt", "a > b.", ops::gt_inputs, nullptr, ops::gt_outputs, ops::gt_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::gt_decompose, ops::gt_parts},
     {"hardsigmoid", "x + 3, not below 0 nor above 6, divided by 6.", ops::hardsigmoid_inputs, nullptr, ops::hardsigmoid_outputs, ops::hardsigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hardsigmoid_gradient, ops::hardsigmoid_saves_inputs, ops::hardsigmoid_saves_outputs, ops::hardsigmoid_differentiable, ops::hardsigmoid_decompose, ops::hardsigmoid_parts},
-    {"hardswish", "x times hardsigmoid of x.", ops::hardswish_inputs, nullptr, ops::hardswish_outputs, ops::hardswish_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hardswish_gradient, ops::hardswish_saves_inputs, ops::hardswish_saves_outputs, ops::hardswish_differentiable, nullptr, nullptr},
-    {"hardtanh", "x, but not below min_val nor above max_val.", ops::hardtanh_inputs, ops::hardtanh_attributes, ops::hardtanh_outputs, ops::hardtanh_types, 1, 2, 1, 1, 1, true, false, false, false, sizeof(dg_hardtanh_attributes_t), &ops::hardtanh_defaults, nullptr, nullptr, ops::hardtanh_gradient, ops::hardtanh_saves_inputs, ops::hardtanh_saves_outputs, ops::hardtanh_differentiable, nullptr, nullptr},
-    {"hypot", "sqrt(a * a + b * b), which does not overflow on the way.", ops::hypot_inputs, nullptr, ops::hypot_outputs, ops::hypot_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hypot_gradient, ops::hypot_saves_inputs, ops::hypot_saves_outputs, ops::hypot_differentiable, nullptr, nullptr},
+    {"hardswish", "x times hardsigmoid of x.", ops::hardswish_inputs, nullptr, ops::hardswish_outputs, ops::hardswish_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hardswish_gradient, ops::hardswish_saves_inputs, ops::hardswish_saves_outputs, ops::hardswish_differentiable, ops::hardswish_decompose, ops::hardswish_parts},
+    {"hardtanh", "x, but not below min_val nor above max_val.", ops::hardtanh_inputs, ops::hardtanh_attributes, ops::hardtanh_outputs, ops::hardtanh_types, 1, 2, 1, 1, 1, true, false, false, false, sizeof(dg_hardtanh_attributes_t), &ops::hardtanh_defaults, nullptr, nullptr, ops::hardtanh_gradient, ops::hardtanh_saves_inputs, ops::hardtanh_saves_outputs, ops::hardtanh_differentiable, ops::hardtanh_decompose, ops::hardtanh_parts},
+    {"hypot", "sqrt(a * a + b * b), which does not overflow on the way.", ops::hypot_inputs, nullptr, ops::hypot_outputs, ops::hypot_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hypot_gradient, ops::hypot_saves_inputs, ops::hypot_saves_outputs, ops::hypot_differentiable, ops::hypot_decompose, ops::hypot_parts},
     {"isfinite", "Whether x is neither infinite nor NaN.", ops::isfinite_inputs, nullptr, ops::isfinite_outputs, ops::isfinite_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isfinite_decompose, ops::isfinite_parts},
     {"isinf", "Whether x is infinite.", ops::isinf_inputs, nullptr, ops::isinf_outputs, ops::isinf_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isinf_decompose, ops::isinf_parts},
     {"isnan", "Whether x is NaN.", ops::isnan_inputs, nullptr, ops::isnan_outputs, ops::isnan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isnan_decompose, ops::isnan_parts},
     {"layer_norm", "(x - mean) / sqrt(variance + epsilon) over the last axes, then times weight plus bias.", ops::layer_norm_inputs, ops::layer_norm_attributes, ops::layer_norm_outputs, ops::layer_norm_types, 3, 2, 3, 1, 1, false, false, false, false, sizeof(dg_layer_norm_attributes_t), &ops::layer_norm_defaults, ops::layer_norm_require, ops::layer_norm_infer, ops::layer_norm_gradient, ops::layer_norm_saves_inputs, ops::layer_norm_saves_outputs, ops::layer_norm_differentiable, ops::layer_norm_decompose, ops::layer_norm_parts},
     {"layer_norm_backward", "The gradients of layer_norm for x, weight and bias.", ops::layer_norm_backward_inputs, ops::layer_norm_backward_attributes, ops::layer_norm_backward_outputs, ops::layer_norm_backward_types, 5, 1, 3, 1, 3, false, false, false, false, sizeof(dg_layer_norm_backward_attributes_t), &ops::layer_norm_backward_defaults, ops::layer_norm_backward_require, ops::layer_norm_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::layer_norm_backward_decompose, ops::layer_norm_backward_parts},
-    {"le", "a <= b.", ops::le_inputs, nullptr, ops::le_outputs, ops::le_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
-    {"leaky_relu", "x where it is positive, else negative_slope * x.", ops::leaky_relu_inputs, ops::leaky_relu_attributes, ops::leaky_relu_outputs, ops::leaky_relu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_leaky_relu_attributes_t), &ops::leaky_relu_defaults, nullptr, nullptr, ops::leaky_relu_gradient, ops::leaky_relu_saves_inputs, ops::leaky_relu_saves_outputs, ops::leaky_relu_differentiable, nullptr, nullptr},
+    {"le", "a <= b.", ops::le_inputs, nullptr, ops::le_outputs, ops::le_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::le_decompose, ops::le_parts},
+    {"leaky_relu", "x where it is positive, else negative_slope * x.", ops::leaky_relu_inputs, ops::leaky_relu_attributes, ops::leaky_relu_outputs, ops::leaky_relu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_leaky_relu_attributes_t), &ops::leaky_relu_defaults, nullptr, nullptr, ops::leaky_relu_gradient, ops::leaky_relu_saves_inputs, ops::leaky_relu_saves_outputs, ops::leaky_relu_differentiable, ops::leaky_relu_decompose, ops::leaky_relu_parts},
     {"left_shift", "a with its bits b places higher.", ops::left_shift_inputs, nullptr, ops::left_shift_outputs, ops::left_shift_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
-    {"lerp", "start + weight * (end - start).", ops::lerp_inputs, nullptr, ops::lerp_outputs, ops::lerp_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::lerp_gradient, ops::lerp_saves_inputs, ops::lerp_saves_outputs, ops::lerp_differentiable, nullptr, nullptr},
+    {"lerp", "start + weight * (end - start).", ops::lerp_inputs, nullptr, ops::lerp_outputs, ops::lerp_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::lerp_gradient, ops::lerp_saves_inputs, ops::lerp_saves_outputs, ops::lerp_differentiable, ops::lerp_decompose, ops::lerp_parts},
     {"log", "The natural logarithm.", ops::log_inputs, nullptr, ops::log_outputs, ops::log_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log_gradient, ops::log_saves_inputs, ops::log_saves_outputs, ops::log_differentiable, nullptr, nullptr},
-    {"log10", "The logarithm to base 10.", ops::log10_inputs, nullptr, ops::log10_outputs, ops::log10_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log10_gradient, ops::log10_saves_inputs, ops::log10_saves_outputs, ops::log10_differentiable, nullptr, nullptr},
+    {"log10", "The logarithm to base 10.", ops::log10_inputs, nullptr, ops::log10_outputs, ops::log10_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log10_gradient, ops::log10_saves_inputs, ops::log10_saves_outputs, ops::log10_differentiable, ops::log10_decompose, ops::log10_parts},
     {"log1p", "log(1 + x) without loss of digits near 0.", ops::log1p_inputs, nullptr, ops::log1p_outputs, ops::log1p_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log1p_gradient, ops::log1p_saves_inputs, ops::log1p_saves_outputs, ops::log1p_differentiable, nullptr, nullptr},
-    {"log2", "The logarithm to base 2.", ops::log2_inputs, nullptr, ops::log2_outputs, ops::log2_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log2_gradient, ops::log2_saves_inputs, ops::log2_saves_outputs, ops::log2_differentiable, nullptr, nullptr},
-    {"log_sigmoid", "log(1 / (1 + exp(-x))), which does not overflow.", ops::log_sigmoid_inputs, nullptr, ops::log_sigmoid_outputs, ops::log_sigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log_sigmoid_gradient, ops::log_sigmoid_saves_inputs, ops::log_sigmoid_saves_outputs, ops::log_sigmoid_differentiable, nullptr, nullptr},
+    {"log2", "The logarithm to base 2.", ops::log2_inputs, nullptr, ops::log2_outputs, ops::log2_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log2_gradient, ops::log2_saves_inputs, ops::log2_saves_outputs, ops::log2_differentiable, ops::log2_decompose, ops::log2_parts},
+    {"log_sigmoid", "log(1 / (1 + exp(-x))), which does not overflow.", ops::log_sigmoid_inputs, nullptr, ops::log_sigmoid_outputs, ops::log_sigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::log_sigmoid_gradient, ops::log_sigmoid_saves_inputs, ops::log_sigmoid_saves_outputs, ops::log_sigmoid_differentiable, ops::log_sigmoid_decompose, ops::log_sigmoid_parts},
     {"log_softmax", "log(softmax(x)) along an axis.", ops::log_softmax_inputs, ops::log_softmax_attributes, ops::log_softmax_outputs, ops::log_softmax_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_log_softmax_attributes_t), &ops::log_softmax_defaults, nullptr, ops::log_softmax_infer, ops::log_softmax_gradient, ops::log_softmax_saves_inputs, ops::log_softmax_saves_outputs, ops::log_softmax_differentiable, ops::log_softmax_decompose, ops::log_softmax_parts},
     {"log_softmax_backward", "The gradient of log_softmax from its result.", ops::log_softmax_backward_inputs, ops::log_softmax_backward_attributes, ops::log_softmax_backward_outputs, ops::log_softmax_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_log_softmax_backward_attributes_t), &ops::log_softmax_backward_defaults, ops::log_softmax_backward_require, ops::log_softmax_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::log_softmax_backward_decompose, ops::log_softmax_backward_parts},
-    {"logaddexp", "log(exp(a) + exp(b)), which does not overflow.", ops::logaddexp_inputs, nullptr, ops::logaddexp_outputs, ops::logaddexp_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::logaddexp_gradient, ops::logaddexp_saves_inputs, ops::logaddexp_saves_outputs, ops::logaddexp_differentiable, nullptr, nullptr},
-    {"logical_and", "Both a and b are true (not zero).", ops::logical_and_inputs, nullptr, ops::logical_and_outputs, ops::logical_and_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
-    {"logical_not", "Not x.", ops::logical_not_inputs, nullptr, ops::logical_not_outputs, ops::logical_not_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"logaddexp", "log(exp(a) + exp(b)), which does not overflow.", ops::logaddexp_inputs, nullptr, ops::logaddexp_outputs, ops::logaddexp_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::logaddexp_gradient, ops::logaddexp_saves_inputs, ops::logaddexp_saves_outputs, ops::logaddexp_differentiable, ops::logaddexp_decompose, ops::logaddexp_parts},
+    {"logical_and", "Both a and b are true (not zero).", ops::logical_and_inputs, nullptr, ops::logical_and_outputs, ops::logical_and_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::logical_and_decompose, ops::logical_and_parts},
+    {"logical_not", "Not x.", ops::logical_not_inputs, nullptr, ops::logical_not_outputs, ops::logical_not_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::logical_not_decompose, ops::logical_not_parts},
     {"logical_or", "a or b is true (not zero).", ops::logical_or_inputs, nullptr, ops::logical_or_outputs, ops::logical_or_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"logical_xor", "Whether one of a and b is not zero and the other is.", ops::logical_xor_inputs, nullptr, ops::logical_xor_outputs, ops::logical_xor_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::logical_xor_decompose, ops::logical_xor_parts},
     {"logsumexp", "log(sum(exp(x))) along axes, which does not overflow; -inf over nothing.", ops::logsumexp_inputs, ops::logsumexp_attributes, ops::logsumexp_outputs, ops::logsumexp_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_logsumexp_attributes_t), &ops::logsumexp_defaults, nullptr, ops::logsumexp_infer, ops::logsumexp_gradient, ops::logsumexp_saves_inputs, ops::logsumexp_saves_outputs, ops::logsumexp_differentiable, ops::logsumexp_decompose, ops::logsumexp_parts},
@@ -2968,11 +3219,11 @@ const OpDef op_table[] = {
     {"max", "The greatest value along axes; NaN if one is NaN.", ops::max_inputs, ops::max_attributes, ops::max_outputs, ops::max_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_max_attributes_t), &ops::max_defaults, ops::max_require, ops::max_infer, ops::max_gradient, ops::max_saves_inputs, ops::max_saves_outputs, ops::max_differentiable, nullptr, nullptr},
     {"max_pool2d", "The greatest value in each window of images (batch, channels, height, width), and its index within the image; NaN before all.", ops::max_pool2d_inputs, ops::max_pool2d_attributes, ops::max_pool2d_outputs, ops::max_pool2d_types, 1, 4, 2, 1, 1, false, false, false, false, sizeof(dg_max_pool2d_attributes_t), &ops::max_pool2d_defaults, ops::max_pool2d_require, ops::max_pool2d_infer, ops::max_pool2d_gradient, ops::max_pool2d_saves_inputs, ops::max_pool2d_saves_outputs, ops::max_pool2d_differentiable, nullptr, nullptr},
     {"max_pool2d_backward", "The gradient of max_pool2d: dy is added at the place that each window took its value from.", ops::max_pool2d_backward_inputs, ops::max_pool2d_backward_attributes, ops::max_pool2d_backward_outputs, ops::max_pool2d_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_max_pool2d_backward_attributes_t), &ops::max_pool2d_backward_defaults, ops::max_pool2d_backward_require, ops::max_pool2d_backward_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
-    {"maximum", "The greater of a and b; NaN if one is NaN.", ops::maximum_inputs, nullptr, ops::maximum_outputs, ops::maximum_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::maximum_gradient, ops::maximum_saves_inputs, ops::maximum_saves_outputs, ops::maximum_differentiable, nullptr, nullptr},
+    {"maximum", "The greater of a and b; NaN if one is NaN.", ops::maximum_inputs, nullptr, ops::maximum_outputs, ops::maximum_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::maximum_gradient, ops::maximum_saves_inputs, ops::maximum_saves_outputs, ops::maximum_differentiable, ops::maximum_decompose, ops::maximum_parts},
     {"mean", "The mean along axes; NaN over nothing.", ops::mean_inputs, ops::mean_attributes, ops::mean_outputs, ops::mean_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_mean_attributes_t), &ops::mean_defaults, nullptr, ops::mean_infer, ops::mean_gradient, ops::mean_saves_inputs, ops::mean_saves_outputs, ops::mean_differentiable, ops::mean_decompose, ops::mean_parts},
-    {"min", "The smallest value along axes; NaN if one is NaN.", ops::min_inputs, ops::min_attributes, ops::min_outputs, ops::min_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_min_attributes_t), &ops::min_defaults, ops::min_require, ops::min_infer, ops::min_gradient, ops::min_saves_inputs, ops::min_saves_outputs, ops::min_differentiable, nullptr, nullptr},
-    {"minimum", "The smaller of a and b; NaN if one is NaN.", ops::minimum_inputs, nullptr, ops::minimum_outputs, ops::minimum_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::minimum_gradient, ops::minimum_saves_inputs, ops::minimum_saves_outputs, ops::minimum_differentiable, nullptr, nullptr},
-    {"mish", "x * tanh(log(1 + exp(x))).", ops::mish_inputs, nullptr, ops::mish_outputs, ops::mish_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::mish_gradient, ops::mish_saves_inputs, ops::mish_saves_outputs, ops::mish_differentiable, nullptr, nullptr},
+    {"min", "The smallest value along axes; NaN if one is NaN.", ops::min_inputs, ops::min_attributes, ops::min_outputs, ops::min_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_min_attributes_t), &ops::min_defaults, ops::min_require, ops::min_infer, ops::min_gradient, ops::min_saves_inputs, ops::min_saves_outputs, ops::min_differentiable, ops::min_decompose, ops::min_parts},
+    {"minimum", "The smaller of a and b; NaN if one is NaN.", ops::minimum_inputs, nullptr, ops::minimum_outputs, ops::minimum_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::minimum_gradient, ops::minimum_saves_inputs, ops::minimum_saves_outputs, ops::minimum_differentiable, ops::minimum_decompose, ops::minimum_parts},
+    {"mish", "x * tanh(log(1 + exp(x))).", ops::mish_inputs, nullptr, ops::mish_outputs, ops::mish_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::mish_gradient, ops::mish_saves_inputs, ops::mish_saves_outputs, ops::mish_differentiable, ops::mish_decompose, ops::mish_parts},
     {"mul", "a * b; and, for bool.", ops::mul_inputs, nullptr, ops::mul_outputs, ops::mul_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::mul_gradient, ops::mul_saves_inputs, ops::mul_saves_outputs, ops::mul_differentiable, nullptr, nullptr},
     {"ne", "a != b.", ops::ne_inputs, nullptr, ops::ne_outputs, ops::ne_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::ne_decompose, ops::ne_parts},
     {"neg", "-x.", ops::neg_inputs, nullptr, ops::neg_outputs, ops::neg_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::neg_gradient, ops::neg_saves_inputs, ops::neg_saves_outputs, ops::neg_differentiable, nullptr, nullptr},
@@ -2988,25 +3239,25 @@ const OpDef op_table[] = {
     {"round", "The nearest integer; of two as near the even one.", ops::round_inputs, nullptr, ops::round_outputs, ops::round_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::round_gradient, ops::round_saves_inputs, ops::round_saves_outputs, ops::round_differentiable, nullptr, nullptr},
     {"rsqrt", "1 / sqrt(x).", ops::rsqrt_inputs, nullptr, ops::rsqrt_outputs, ops::rsqrt_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::rsqrt_gradient, ops::rsqrt_saves_inputs, ops::rsqrt_saves_outputs, ops::rsqrt_differentiable, ops::rsqrt_decompose, ops::rsqrt_parts},
     {"scatter", "A copy of x with x[i][index[i][j][k]][k] = source[i][j][k] (set), or += (add), for axis 1.", ops::scatter_inputs, ops::scatter_attributes, ops::scatter_outputs, ops::scatter_types, 3, 2, 1, 2, 1, false, false, false, false, sizeof(dg_scatter_attributes_t), &ops::scatter_defaults, ops::scatter_require, ops::scatter_infer, ops::scatter_gradient, ops::scatter_saves_inputs, ops::scatter_saves_outputs, ops::scatter_differentiable, nullptr, nullptr},
-    {"selu", "1.0507 times x where it is positive, else 1.0507 * 1.6733 * (exp(x) - 1): Klambauer and others 2017.", ops::selu_inputs, nullptr, ops::selu_outputs, ops::selu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::selu_gradient, ops::selu_saves_inputs, ops::selu_saves_outputs, ops::selu_differentiable, nullptr, nullptr},
+    {"selu", "1.0507 times x where it is positive, else 1.0507 * 1.6733 * (exp(x) - 1): Klambauer and others 2017.", ops::selu_inputs, nullptr, ops::selu_outputs, ops::selu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::selu_gradient, ops::selu_saves_inputs, ops::selu_saves_outputs, ops::selu_differentiable, ops::selu_decompose, ops::selu_parts},
     {"sgd", "One step of stochastic gradient descent, in place.", ops::sgd_inputs, ops::sgd_attributes, ops::sgd_outputs, ops::sgd_types, 3, 7, 2, 1, 2, false, false, false, true, sizeof(dg_sgd_attributes_t), &ops::sgd_defaults, ops::sgd_require, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"sigmoid", "1 / (1 + exp(-x)).", ops::sigmoid_inputs, nullptr, ops::sigmoid_outputs, ops::sigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sigmoid_gradient, ops::sigmoid_saves_inputs, ops::sigmoid_saves_outputs, ops::sigmoid_differentiable, ops::sigmoid_decompose, ops::sigmoid_parts},
-    {"sign", "-1, 0 or 1 by the sign of x; NaN for NaN.", ops::sign_inputs, nullptr, ops::sign_outputs, ops::sign_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sign_gradient, ops::sign_saves_inputs, ops::sign_saves_outputs, ops::sign_differentiable, nullptr, nullptr},
+    {"sign", "-1, 0 or 1 by the sign of x; NaN for NaN.", ops::sign_inputs, nullptr, ops::sign_outputs, ops::sign_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sign_gradient, ops::sign_saves_inputs, ops::sign_saves_outputs, ops::sign_differentiable, ops::sign_decompose, ops::sign_parts},
     {"silu", "x / (1 + exp(-x)): x times the sigmoid of x.", ops::silu_inputs, nullptr, ops::silu_outputs, ops::silu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::silu_gradient, ops::silu_saves_inputs, ops::silu_saves_outputs, ops::silu_differentiable, ops::silu_decompose, ops::silu_parts},
     {"sin", "The sine.", ops::sin_inputs, nullptr, ops::sin_outputs, ops::sin_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sin_gradient, ops::sin_saves_inputs, ops::sin_saves_outputs, ops::sin_differentiable, nullptr, nullptr},
-    {"sinh", "The hyperbolic sine.", ops::sinh_inputs, nullptr, ops::sinh_outputs, ops::sinh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sinh_gradient, ops::sinh_saves_inputs, ops::sinh_saves_outputs, ops::sinh_differentiable, nullptr, nullptr},
+    {"sinh", "The hyperbolic sine.", ops::sinh_inputs, nullptr, ops::sinh_outputs, ops::sinh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sinh_gradient, ops::sinh_saves_inputs, ops::sinh_saves_outputs, ops::sinh_differentiable, ops::sinh_decompose, ops::sinh_parts},
     {"softmax", "exp(x) divided by its sum along an axis; NaN if all of them are -inf.", ops::softmax_inputs, ops::softmax_attributes, ops::softmax_outputs, ops::softmax_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_softmax_attributes_t), &ops::softmax_defaults, nullptr, ops::softmax_infer, ops::softmax_gradient, ops::softmax_saves_inputs, ops::softmax_saves_outputs, ops::softmax_differentiable, ops::softmax_decompose, ops::softmax_parts},
     {"softmax_backward", "The gradient of softmax from its result.", ops::softmax_backward_inputs, ops::softmax_backward_attributes, ops::softmax_backward_outputs, ops::softmax_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_softmax_backward_attributes_t), &ops::softmax_backward_defaults, ops::softmax_backward_require, ops::softmax_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::softmax_backward_decompose, ops::softmax_backward_parts},
-    {"softplus", "log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold.", ops::softplus_inputs, ops::softplus_attributes, ops::softplus_outputs, ops::softplus_types, 1, 2, 1, 1, 1, true, false, false, false, sizeof(dg_softplus_attributes_t), &ops::softplus_defaults, ops::softplus_require, nullptr, ops::softplus_gradient, ops::softplus_saves_inputs, ops::softplus_saves_outputs, ops::softplus_differentiable, nullptr, nullptr},
+    {"softplus", "log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold.", ops::softplus_inputs, ops::softplus_attributes, ops::softplus_outputs, ops::softplus_types, 1, 2, 1, 1, 1, true, false, false, false, sizeof(dg_softplus_attributes_t), &ops::softplus_defaults, ops::softplus_require, nullptr, ops::softplus_gradient, ops::softplus_saves_inputs, ops::softplus_saves_outputs, ops::softplus_differentiable, ops::softplus_decompose, ops::softplus_parts},
     {"softsign", "x / (1 + |x|).", ops::softsign_inputs, nullptr, ops::softsign_outputs, ops::softsign_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::softsign_gradient, ops::softsign_saves_inputs, ops::softsign_saves_outputs, ops::softsign_differentiable, ops::softsign_decompose, ops::softsign_parts},
     {"sort", "The elements along an axis in order, and where each was; equal ones keep their order, NaN is the greatest.", ops::sort_inputs, ops::sort_attributes, ops::sort_outputs, ops::sort_types, 1, 2, 2, 1, 2, false, false, false, false, sizeof(dg_sort_attributes_t), &ops::sort_defaults, nullptr, ops::sort_infer, ops::sort_gradient, ops::sort_saves_inputs, ops::sort_saves_outputs, ops::sort_differentiable, nullptr, nullptr},
     {"sqrt", "The square root.", ops::sqrt_inputs, nullptr, ops::sqrt_outputs, ops::sqrt_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sqrt_gradient, ops::sqrt_saves_inputs, ops::sqrt_saves_outputs, ops::sqrt_differentiable, nullptr, nullptr},
     {"square", "x * x.", ops::square_inputs, nullptr, ops::square_outputs, ops::square_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::square_gradient, ops::square_saves_inputs, ops::square_saves_outputs, ops::square_differentiable, ops::square_decompose, ops::square_parts},
-    {"sub", "a - b.", ops::sub_inputs, nullptr, ops::sub_outputs, ops::sub_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sub_gradient, ops::sub_saves_inputs, ops::sub_saves_outputs, ops::sub_differentiable, nullptr, nullptr},
+    {"sub", "a - b.", ops::sub_inputs, nullptr, ops::sub_outputs, ops::sub_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sub_gradient, ops::sub_saves_inputs, ops::sub_saves_outputs, ops::sub_differentiable, ops::sub_decompose, ops::sub_parts},
     {"sum", "The sum along axes; 0 over nothing. Integers are summed as int64.", ops::sum_inputs, ops::sum_attributes, ops::sum_outputs, ops::sum_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_sum_attributes_t), &ops::sum_defaults, nullptr, ops::sum_infer, ops::sum_gradient, ops::sum_saves_inputs, ops::sum_saves_outputs, ops::sum_differentiable, nullptr, nullptr},
-    {"tan", "The tangent.", ops::tan_inputs, nullptr, ops::tan_outputs, ops::tan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::tan_gradient, ops::tan_saves_inputs, ops::tan_saves_outputs, ops::tan_differentiable, nullptr, nullptr},
+    {"tan", "The tangent.", ops::tan_inputs, nullptr, ops::tan_outputs, ops::tan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::tan_gradient, ops::tan_saves_inputs, ops::tan_saves_outputs, ops::tan_differentiable, ops::tan_decompose, ops::tan_parts},
     {"tanh", "The hyperbolic tangent.", ops::tanh_inputs, nullptr, ops::tanh_outputs, ops::tanh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::tanh_gradient, ops::tanh_saves_inputs, ops::tanh_saves_outputs, ops::tanh_differentiable, nullptr, nullptr},
-    {"trunc", "x without its fraction.", ops::trunc_inputs, nullptr, ops::trunc_outputs, ops::trunc_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::trunc_gradient, ops::trunc_saves_inputs, ops::trunc_saves_outputs, ops::trunc_differentiable, nullptr, nullptr},
+    {"trunc", "x without its fraction.", ops::trunc_inputs, nullptr, ops::trunc_outputs, ops::trunc_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::trunc_gradient, ops::trunc_saves_inputs, ops::trunc_saves_outputs, ops::trunc_differentiable, ops::trunc_decompose, ops::trunc_parts},
     {"uniform", "Random numbers, uniform in [0, 1), by Philox 4x32-10.", nullptr, ops::uniform_attributes, ops::uniform_outputs, ops::uniform_types, 0, 4, 1, 1, 1, false, false, false, false, sizeof(dg_uniform_attributes_t), &ops::uniform_defaults, nullptr, ops::uniform_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"var", "The variance along axes: squared distances from the mean, summed and divided by count - correction.", ops::var_inputs, ops::var_attributes, ops::var_outputs, ops::var_types, 1, 3, 1, 1, 1, false, false, false, false, sizeof(dg_var_attributes_t), &ops::var_defaults, nullptr, ops::var_infer, ops::var_gradient, ops::var_saves_inputs, ops::var_saves_outputs, ops::var_differentiable, ops::var_decompose, ops::var_parts},
     {"where", "Elements of x where the condition holds, of y elsewhere.", ops::where_inputs, nullptr, ops::where_outputs, ops::where_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::where_gradient, ops::where_saves_inputs, ops::where_saves_outputs, ops::where_differentiable, nullptr, nullptr},
