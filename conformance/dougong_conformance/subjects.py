@@ -44,12 +44,22 @@ class Subject:
 
 
 def differentiable(op: Any) -> list[int]:
-    """The inputs that have a gradient. Of a variadic input the index stands for all."""
-    if op.grad == "custom":
-        named = [i.name for i in op.inputs]
-    else:
+    """The inputs that have a gradient. Of a variadic input the index stands for all.
+
+    An op whose gradient is that of what it is made of has one for all that may be floats.
+    """
+    if not op.differentiable:
+        return []
+    if isinstance(op.grad, dict) and op.grad:
         named = [name.strip() for key in op.grad for name in key.split(",")]
+    else:
+        named = [i.name for i in op.inputs if op.grad or _may_be_float(op, i.type)]
     return [i for i, described in enumerate(op.inputs) if described.name in named]
+
+
+def _may_be_float(op: Any, type_: str) -> bool:
+    bare = type_.removeprefix("accumulator(").removesuffix(")")
+    return any("float64" in variable.dtypes for variable in op.types if variable.name == bare)
 
 
 @functools.cache

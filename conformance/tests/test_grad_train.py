@@ -45,7 +45,7 @@ def fails(function: Callable[..., None], *arguments: Any) -> str:
 
 def ops_with_gradients() -> list[str]:
     names = questions.kernels().op_names()
-    return [name for name in names if questions.kernels().load(name).grad]
+    return [name for name in names if questions.kernels().load(name).differentiable]
 
 
 @pytest.mark.parametrize("name", ops_with_gradients())
@@ -160,10 +160,11 @@ def test_wrong_gradient_of_a_device_is_caught_in_every_layout(session, host, fau
 
 
 def _exact_in_bfloat16(session: Session, subject: Subject, layout: str) -> bool:
-    """Gradients such as 1 or 0 survive rounding, and where their last is 0 nothing is lost with it."""
+    """Gradients such as 1 or 0 survive rounding, and where their last is 0 nothing is lost with it; nor with one that
+    is cancelled away, such as that of a softmax when all outputs have the same."""
     references, _ = gradients._expected(subject, layout == "summed", session.load_runtime())
     last = [r.ravel()[-1] for r in references if r.size]
-    return all(x == np.float64(np.float32(x).astype(ml_dtypes.bfloat16)) for x in last)
+    return all(abs(x) < 1e-12 or x == np.float64(np.float32(x).astype(ml_dtypes.bfloat16)) for x in last)
 
 
 def test_kinks_are_exact(session):

@@ -5,6 +5,7 @@
 #include "autograd.h"
 #include "generated/ops.h"
 #include "ladder.h"
+#include "recording.h"
 #include "shape_rules.h"
 #include "stream.h"
 #include "views.h"
@@ -126,6 +127,24 @@ void note_written(const OpDef &op, const Targets &targets, const Tensor *out, bo
   }
 }
 
+// A composite without a gradient of its own: the tape sees what it is made of.
+Outputs call_composite(const OpDef &op, const OpCall &call, const dg_dtype_t *types, const Shape *shapes,
+                       Device &device, const Tensor *out) {
+  Targets targets;
+  Outputs results = decompose(op, call, types, device);
+  for (int i = 0; i < op.output_count; ++i) {
+    Tensor &result = results[size_t(i)];
+    if (!out || !out[i].defined()) continue;
+    check_out(op, out[i], shapes[i], result.dtype(), device);
+    copy_into(out[i], result);
+    targets.final[size_t(i)] = out[i];
+    note_written(op, targets, out, true);
+    record_function(op.name, result, out[i], [](const Tensor &dy) { return dy; });
+    result = out[i];
+  }
+  return results;
+}
+
 }  // namespace
 
 Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attributes, Device *chosen, const Tensor *out) {
@@ -146,12 +165,19 @@ Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attribut
 
   const bool recorded = grad_enabled() && any_requires_grad(inputs, count);
   if (out || op.has_alias) prepare_written(op, call, out, recorded);
+  if (recorded && op.decompose && !op.gradient && !op.has_alias)
+    return call_composite(op, call, types, shapes, device, out);
   const std::vector<Tensor> before = recorded && out ? values_before(op, call, out) : std::vector<Tensor>();
   Targets targets = make_targets(op, call, types, shapes, device, out);
   climb(op, call, types, targets.direct.data(), device);
-  for (int i = 0; out && i < op.output_count; ++i)
-    if (targets.final[size_t(i)] != targets.direct[size_t(i)])
-      copy_into(targets.final[size_t(i)], targets.direct[size_t(i)]);
+  for (int i = 0; i < op.output_count; ++i) {
+    Tensor &final = targets.final[size_t(i)], &direct = targets.direct[size_t(i)];
+    if (final == direct) continue;
+    if (out && out[i].defined())
+      copy_into(final, direct);
+    else
+      final = direct;
+  }
   if (out || op.has_alias) note_written(op, targets, out, recorded);
   if (recorded && is_differentiable(targets.final[0].dtype()))
     record_op(op, inputs, before.empty() ? inputs : before.data(), count, call.attributes, targets.final.data());
@@ -183,8 +209,10 @@ CachedScalar &cached_scalar(Device &device, dg_dtype_t dtype, const void *bytes,
 Tensor scalar_tensor(const Scalar &value, dg_dtype_t dtype, Device &device) {
   unsigned char bytes[16] = {};
   const size_t size = encode_scalar(value, dtype, bytes);
+  const Unrecorded unrecorded;
   if (!device.synchronous()) {
     Tensor tensor = Tensor::empty({}, dtype, device);
+    tensor->storage->constant = true;
     const Unlocked unlocked;
     device.fill(tensor->storage->handle, tensor.descriptor().byte_offset, bytes, size, 1, device.current_stream());
     return tensor;
@@ -192,6 +220,7 @@ Tensor scalar_tensor(const Scalar &value, dg_dtype_t dtype, Device &device) {
   CachedScalar &slot = cached_scalar(device, dtype, bytes, size);
   if (slot.device == &device && slot.dtype == dtype && std::memcmp(slot.bytes, bytes, size) == 0) return slot.tensor;
   Tensor tensor = Tensor::empty({}, dtype, device);
+  tensor->storage->constant = true;
   device.copy_from_host(tensor->storage->handle, tensor.descriptor().byte_offset, bytes, size, device.current_stream());
   slot.device = &device, slot.dtype = dtype, slot.tensor = tensor;
   std::memcpy(slot.bytes, bytes, sizeof bytes);
@@ -203,10 +232,13 @@ Tensor to_device(const Tensor &tensor, Device &device) {
   if (&from == &device) return tensor;
   const Tensor source = contiguous(tensor.detach());
   Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), device);
-  if (result.nbytes() > 0) {
+  if (result.nbytes() > 0 && !rehearsal()) {
     const Unlocked unlocked;
     Device::copy_between(device, result->storage->handle, result.descriptor().byte_offset, from,
                          source->storage->handle, source.descriptor().byte_offset, result.nbytes());
+    if (Recorder *now = recorder())
+      now->add_transfer(result->storage, result.descriptor().byte_offset, source->storage,
+                        source.descriptor().byte_offset, result.nbytes());
   }
   record_function("to_device", tensor, result, [&from](const Tensor &dy) { return to_device(dy, from); });
   return result;

@@ -60,10 +60,6 @@ Tensor clamp_backward_max(const Tensor &dy, const Tensor &x, const Tensor &min, 
 
 Tensor ratio_or_zero(const Tensor &a, const Tensor &b) { return masked_fill(a / b, eq(b, 0), 0); }
 
-Tensor sum_along(const Tensor &tensor, int64_t axis) {
-  return tensor.shape().empty() ? tensor : sum(tensor, IntList(&axis, 1), true);
-}
-
 Tensor prod_backward(const Tensor &dy, const Tensor &x, IntList axes, bool keepdim) {
   const Tensor zero = eq(x, 0), safe = masked_fill(x, zero, 1);
   const Tensor zeros = sum(cast(zero, DG_DTYPE_INT64), axes, true);

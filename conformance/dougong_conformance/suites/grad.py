@@ -25,7 +25,7 @@ def cases(context: Context) -> Iterator[Case]:
         return
     for name in questions.kernels().op_names():
         op = questions.kernels().load(name)
-        if op.grad:
+        if op.differentiable:
             yield from _cases_of_gradients(name)
         yield _case(f"{name}/forward", ("RUN-002",), functools.partial(forward, name), forward)
         if op.elementwise:
@@ -202,7 +202,7 @@ def empty(name: str, session: Session) -> None:
     for shape in ((0,), (3, 0, 2)):
         tensors = [None if x is None else dougong.tensor(np.zeros(shape, x.dtype), device=device) for x in drawn]
         leaves = [t for i, t in enumerate(tensors) if i in subjects.differentiable(op) and t.is_floating_point()]
-        for leaf in leaves if op.grad else []:
+        for leaf in leaves:
             leaf.requires_grad = True
         result = getattr(dougong.ops, name)(*tensors, **attributes)
         if result.shape != shape:
