@@ -47,7 +47,8 @@ class Recomputation : public std::enable_shared_from_this<Recomputation> {
   // The call that this thread is in, or null.
   static Recomputation *current();
 
-  // Takes a value that is being saved. Returns its slot in the first run, and null in the second, whose tape needs none.
+  // Takes a value that is being saved. Returns its slot in the first run, and null in the second, whose tape needs
+  // none.
   std::shared_ptr<RecomputeSlot> take(const Tensor &tensor);
   // The value of the slot; makes the call again if it is not there.
   const Tensor &value(RecomputeSlot &slot);

@@ -1,7 +1,8 @@
 """Activation recompute: calls that save nothing for the backward pass, and are made again when it comes to them.
 
-``y = checkpoint(block, x)`` gives, bit for bit, the result and the gradients of ``y = block(x)``. Between the two passes
-it keeps the arguments alone, in place of every value inside that a gradient needs; the price is a second forward pass.
+``y = checkpoint(block, x)`` gives, bit for bit, the result and the gradients of ``y = block(x)``. Between the two
+passes it keeps the arguments alone, in place of every value inside that a gradient needs; the price is a second forward
+pass.
 """
 
 from __future__ import annotations
