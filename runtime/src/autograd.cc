@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "gradients.h"
+#include "recording.h"
 
 namespace dougong {
 
@@ -39,7 +40,11 @@ std::vector<Tensor> AccumulateNode::apply(std::vector<Tensor> gradients) {
     Tensor replaced = hook(gradient);
     if (replaced.defined()) gradient = replaced;
   }
-  if (meta.grad.defined()) {
+  if (Recorder *now = recorder()) now->note_grad(*leaf, false);
+  if (meta.grad.defined() && recorder() && !enabled && meta.grad.is_contiguous()) {
+    Arg terms[] = {meta.grad, gradient};  // a replay finds it in the same memory
+    call_op(op_def(OpId::add), terms, 2, nullptr, nullptr, &meta.grad);
+  } else if (meta.grad.defined()) {
     meta.grad = meta.grad + gradient;
   } else {
     // Somebody else may hold the same tensor: a gradient of its own, unless nobody does.
@@ -392,6 +397,7 @@ Tensor root_gradient(const Tensor &root, const Tensor &given) {
 std::vector<Tensor> backward(const std::vector<Tensor> &roots, std::vector<Tensor> gradients, bool retain_graph,
                              bool create_graph, const std::vector<Tensor> &inputs) {
   NoGrad mode(create_graph);
+  if (Recorder *now = recorder()) now->note_backward();
   gradients.resize(roots.size());
   Engine engine(retain_graph, inputs);
   for (size_t i = 0; i < roots.size(); ++i) engine.add_root(roots[i], root_gradient(roots[i], gradients[i]));

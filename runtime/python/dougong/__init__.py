@@ -104,6 +104,7 @@ from ._paths import get_cmake_dir, get_include
 from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from ._rearrange import argsort, index_add, index_select, one_hot, repeat, roll, tile, topk, tril, triu
 from ._version import __version__
+from .jit import jit
 
 # Ops that are functions here under their own name; dougong.ops has all of them.
 _PUBLIC_OPS = """

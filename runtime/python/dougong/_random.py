@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from . import _core
+from . import _capture, _core
 
 _ops = _core.ops
 
@@ -22,7 +22,7 @@ class Generator:
     offset: int = 0
 
     def manual_seed(self, seed: int) -> Generator:
-        self.seed, self.offset = _checked_seed(seed), 0
+        self.set_state((seed, 0))
         return self
 
     def get_state(self) -> tuple[int, int]:
@@ -30,12 +30,17 @@ class Generator:
 
     def set_state(self, state: tuple[int, int]) -> None:
         seed, offset = state
+        if _core._recording():
+            _capture.check_seeding(self, int(seed), int(offset))
         self.seed, self.offset = _checked_seed(seed), int(offset)
 
     def take(self, elements: int, itemsize: int) -> int:
         """Reserves the counters of a draw; returns the first one."""
+        counters = math.ceil(elements / (2 if itemsize == 8 else 4))
+        if _core._recording():
+            _capture.note_draw(self, counters)
         first = self.offset
-        self.offset += math.ceil(elements / (2 if itemsize == 8 else 4))
+        self.offset += counters
         return first
 
 

@@ -2,6 +2,7 @@
 
 from . import _activations, functional, init, utils
 from ._activations import *  # noqa: F403
+from ._attention import MultiheadAttention
 from ._containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from ._layers import (
     AlphaDropout,
@@ -25,6 +26,14 @@ from ._layers import (
 )
 from ._losses import CrossEntropyLoss, MSELoss
 from ._module import IncompatibleKeys, Module, Parameter
+from ._recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from ._transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
     *_activations.__all__,
@@ -40,8 +49,12 @@ __all__ = [
     "Embedding",
     "EmbeddingBag",
     "Flatten",
+    "GRU",
+    "GRUCell",
     "Identity",
     "IncompatibleKeys",
+    "LSTM",
+    "LSTMCell",
     "LayerNorm",
     "Linear",
     "MSELoss",
@@ -49,12 +62,20 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "Parameter",
     "ParameterDict",
     "ParameterList",
     "PixelShuffle",
     "PixelUnshuffle",
+    "RNN",
+    "RNNCell",
     "Sequential",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "Unflatten",
     "functional",
     "init",

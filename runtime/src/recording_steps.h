@@ -1,0 +1,122 @@
+// The steps of a recording, and the memory that they name.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel_index.h"
+#include "op.h"
+#include "tensor.h"
+
+namespace dougong {
+
+// A piece of memory that recorded calls use, by its number.
+struct RecordedMemory {
+  Device *device = nullptr;
+  uint64_t size = 0;
+  int first = -1, last = -1;  // steps that use it
+  bool existed = false;       // before the first step
+  bool constant = false;      // a number that was made a tensor
+  bool written = false;
+  Ref<Storage> storage;  // null for an intermediate, which lives in an arena
+  void *handle = nullptr;
+  uint64_t offset = 0;  // of its first byte from the handle
+};
+
+using Memories = std::vector<RecordedMemory>;
+
+// A tensor of a recorded call: its place is filled in once the memory is planned.
+struct Argument {
+  dg_tensor_t descriptor{};
+  int memory = -1;        // -1 for an input that was left out
+  uint64_t relative = 0;  // bytes from the memory's first byte
+};
+
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual void place(const Memories &memories) = 0;
+  virtual void run() = 0;
+};
+
+class KernelStep final : public Step {
+ public:
+  KernelStep(const OpDef &op, const KernelEntry &entry, Device &device, const dg_kernel_call_t &call,
+             std::vector<Argument> arguments);
+  ~KernelStep() override;
+  void place(const Memories &memories) override;
+  void run() override;
+
+  void set_attributes(const void *attributes);
+  // The same call but for what attributes hold.
+  bool has_shapes_of(const dg_kernel_call_t &call) const;
+  // A number that was made a tensor takes the place of another one.
+  void set_constant(int input, const Tensor &tensor);
+  void *attribute(const char *name, AttributeKind kind);  // null if the op has none of that name and kind
+
+  const OpDef &op;
+  const KernelEntry &entry;
+  std::vector<Argument> arguments;  // inputs, then outputs
+  uint64_t workspace_size = 0;
+  int workspace = -1;  // a memory
+
+ private:
+  void copy_sizes();
+  void copy_attributes(const void *attributes);
+  void make_plan();
+  void drop_plan();
+  Device &device_;
+  dg_kernel_call_t call_;
+  std::vector<int64_t> sizes_;  // shapes and strides of all arguments
+  std::vector<const dg_tensor_t *> pointers_;
+  std::vector<uint64_t> attributes_;
+  std::vector<std::vector<int64_t>> lists_;  // what the attributes' lists point to
+  std::vector<std::pair<int, Tensor>> constants_;
+};
+
+// Bytes within a memory.
+struct RecordedPlace {
+  int memory;
+  uint64_t relative;
+  Device *device = nullptr;
+  void *handle = nullptr;
+  uint64_t offset = 0;
+  void find(const Memories &memories);
+};
+
+// A copy from one device to another.
+class TransferStep final : public Step {
+ public:
+  TransferStep(RecordedPlace to, RecordedPlace from, uint64_t size) : to_(to), from_(from), size_(size) {}
+  void place(const Memories &memories) override;
+  void run() override;
+
+ private:
+  RecordedPlace to_, from_;
+  uint64_t size_;
+};
+
+// Bytes that came from the host, and are the same in each replay.
+class UploadStep final : public Step {
+ public:
+  UploadStep(RecordedPlace to, const void *bytes, uint64_t size)
+      : to_(to), bytes_(static_cast<const char *>(bytes), size) {}
+  void place(const Memories &memories) override;
+  void run() override;
+
+ private:
+  RecordedPlace to_;
+  std::string bytes_;
+};
+
+// Places for pieces of memory, in one arena: those whose steps overlap do not share bytes.
+struct Interval {
+  uint64_t size;  // a multiple of the arena's granule
+  int first, last;
+  uint64_t offset;
+};
+// Fills in the offsets; returns the bytes of the arena. Large pieces go first, each into the tightest gap.
+uint64_t plan_arena(std::vector<Interval> &intervals);
+
+}  // namespace dougong
