@@ -161,6 +161,10 @@ std::vector<Tensor> OpNode::apply(std::vector<Tensor> gradients) {
          op.name);
   GradCall call(*this, gradients);
   op.gradient(call);
+  for (int i = op.return_count; i < op.output_count; ++i)
+    if (gradients[size_t(i)].defined() && !(call.taken >> i & 1))
+      fail(DG_STATUS_UNIMPLEMENTED, "%s: the gradient of its gradient is not there: nothing is known of %s", op.name,
+           op.outputs[i].name);
   return std::move(call.results);
 }
 

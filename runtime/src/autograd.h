@@ -107,6 +107,11 @@ class GradCall {
   Tensor output(int i) const { return node.outputs[size_t(i)].unpack(node.op.name, Ref<Node>(&node), i); }
   const TensorMeta &meta(int i) const { return node.input_metas[size_t(i)]; }
   Tensor gradient(int output) const;  // of an output; zeros if none came
+  // Of an output that callers do not see: undefined if none came, as it is unless a gradient is differentiated.
+  Tensor hidden_gradient(int output) {
+    taken |= 1u << output;
+    return gradients[size_t(output)];
+  }
   void set(int input, const Tensor &gradient) { results[size_t(input)] = gradient; }
   template <class Attributes>
   const Attributes &attributes() const {
@@ -116,6 +121,7 @@ class GradCall {
   OpNode &node;
   std::vector<Tensor> &gradients;
   std::vector<Tensor> results;
+  unsigned taken = 0;  // the hidden outputs whose gradients were asked for
 };
 
 // A node for what is not an op of the table: views, copies between devices.
