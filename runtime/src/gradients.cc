@@ -103,6 +103,19 @@ Tensor slice_backward(const Tensor &dy, const Shape &shape, int64_t axis, int64_
   return result;
 }
 
+Outputs with_statistics(Outputs gradients, const Tensor &dmean, const Tensor &drstd, const Tensor &x,
+                        const Tensor &mean, const Tensor &rstd, int64_t axes) {
+  if (!dmean.defined() && !drstd.defined()) return gradients;
+  Shape last, kept(x.shape());
+  for (int64_t axis = x.ndim() - axes; axis < x.ndim(); ++axis) last.push_back(axis), kept[axis] = 1;
+  const double n = count(x.shape(), last);
+  if (dmean.defined()) gradients[0] = gradients[0] + reshape(dmean, kept) / n;
+  if (!drstd.defined()) return gradients;
+  const Tensor slope = reshape(drstd * rstd * rstd * rstd, kept) / -n;
+  gradients[0] = gradients[0] + (x - reshape(mean, kept)) * slope;
+  return gradients;
+}
+
 void cat_gradient(GradCall &g) {
   const auto &at = g.attributes<dg_cat_attributes_t>();
   int64_t start = 0;

@@ -40,6 +40,9 @@ Tensor prod_backward(const Tensor &dy, const Tensor &x, IntList axes, bool keepd
 Tensor norm_backward(const Tensor &dy, const Tensor &x, const Tensor &y, double p, IntList axes, bool keepdim);
 Tensor reversed_cumsum(const Tensor &tensor, int64_t axis);
 Tensor cumprod_backward(const Tensor &dy, const Tensor &x, const Tensor &y, int64_t axis);
+// The gradients of a normalisation over the last axes, and what came for its statistics, which are functions of x too.
+Outputs with_statistics(Outputs gradients, const Tensor &dmean, const Tensor &drstd, const Tensor &x,
+                        const Tensor &mean, const Tensor &rstd, int64_t axes);
 Tensor slice_backward(const Tensor &dy, const Shape &shape, int64_t axis, int64_t start, int64_t step);
 
 }  // namespace ops
