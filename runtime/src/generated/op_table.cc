@@ -1548,7 +1548,7 @@ static const bool layer_norm_differentiable[] = {true, true, true};
 static void layer_norm_gradient(GradCall &g) {
   [[maybe_unused]] const auto &at = g.attributes<dg_layer_norm_attributes_t>();
   if (g.needs(0) || g.needs(1) || g.needs(2)) {
-    const auto result = layer_norm_backward(g.gradient(0), g.input(0), g.input(1), g.output(1), g.output(2), at.axes);
+    const auto result = with_statistics(layer_norm_backward(g.gradient(0), g.input(0), g.input(1), g.output(1), g.output(2), at.axes), g.hidden_gradient(1), g.hidden_gradient(2), g.input(0), g.output(1), g.output(2), at.axes);
     if (g.needs(0)) g.set(0, result[0]);
     if (g.needs(1)) g.set(1, result[1]);
     if (g.needs(2)) g.set(2, result[2]);
