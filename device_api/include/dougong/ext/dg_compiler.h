@@ -1,8 +1,7 @@
-/* dougong device API, draft capability "dg.compiler/0": kernels from source or binary.
+/* dougong device API, capability "dg.compiler/1": kernels from source or binary.
  *
- * A DRAFT: it may change or go in any minor version, and its id then ends in another revision. A plugin gives the table
- * out through dg_plugin_t.get_extension(DG_EXTENSION_COMPILER); a host asks for the id that it was built with and for
- * no other. The table grows at the end only, as every struct of this API does.
+ * A plugin gives the table out through dg_plugin_t.get_extension(DG_EXTENSION_COMPILER). The table grows at the end
+ * only, as every struct of this API does.
  *
  * It is the second step of the ladder: an op for which a plugin has no kernel is generated in a language that the
  * plugin names here, compiled by it, and launched. A chip with a C-like compiler so gets every op without a kernel
@@ -10,21 +9,21 @@
  *
  * A *module* is compiled code; a *function* is one entry of it and lives as long as its module. The host keeps what
  * module_get_binary gives and loads it in a later process, under a key of source, options and `compiler_id`: the same
- * key must mean the same binary.
+ * key must mean the same binary [CMP-005].
  *
  * A compiler's complaints are for people: they come back as text, whole, in the vendor's words.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef DOUGONG_EXT_DRAFT_DG_COMPILER_H
-#define DOUGONG_EXT_DRAFT_DG_COMPILER_H
+#ifndef DOUGONG_EXT_DG_COMPILER_H
+#define DOUGONG_EXT_DG_COMPILER_H
 
-#include "../../dg_kernel.h"
+#include "../dg_kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define DG_EXTENSION_COMPILER "dg.compiler/0"
+#define DG_EXTENSION_COMPILER "dg.compiler/1"
 
 typedef struct dg_module dg_module_t;
 typedef struct dg_function dg_function_t;
@@ -43,7 +42,8 @@ typedef struct dg_compiler_properties_t {
 /* What kind of thing an argument is. The tag makes the call independent of how a chip passes arguments. */
 typedef int32_t dg_argument_kind_t;
 enum {
-  DG_ARGUMENT_BUFFER = 0, /* `handle` and `byte_offset` of device memory                                             */
+  DG_ARGUMENT_BUFFER = 0, /* `handle` of device memory. `byte_offset` is added to it where handles are addresses; with
+                             DG_DEVICE_OPAQUE_MEMORY it is zero, and the source takes its offset as a value           */
   DG_ARGUMENT_VALUE = 1,  /* `value` points to `size` bytes, read during the call                                    */
   DG_ARGUMENT_SHARED = 2  /* `size` bytes of memory that the work items of a group share                             */
 };
