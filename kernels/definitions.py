@@ -74,6 +74,7 @@ class Op:
     returns: tuple[str, ...]  # the outputs that a caller sees
     require: tuple[tuple[str, str], ...]
     grad: dict[str, str] | str
+    expr: dict[str, str] | str  # of an elementwise op: its value in C, one for all dtypes or one a kind
     decompose: dict[str, str] | str  # how it is made of other ops; empty: it is a primitive
     front: bool
     tolerance: dict[str, Any]
@@ -151,6 +152,7 @@ def _parse(raw: dict[str, Any]) -> Op:
         returns=tuple(raw.get("returns", [o.name for o in outputs])),
         require=tuple((condition, message) for condition, message in raw.get("require", [])),
         grad=raw.get("grad", {}),
+        expr=raw.get("expr", {}),
         decompose=raw.get("decompose", {}),
         front=raw.get("front", False),
         tolerance=raw["tolerance"],

@@ -298,7 +298,7 @@ def entry(op: Op) -> str:
         f"ops::{name}_outputs",
         f"ops::{name}_types",
         f"{len(op.inputs)}, {len(op.attributes)}, {len(op.outputs)}, {len(op.types)}",
-        ", ".join([str(len(op.returns)), *map(boolean, (op.elementwise, variadic, op.front, alias))]),
+        ", ".join([str(len(op.returns)), *map(boolean, (op.elementwise, variadic, op.front, alias, op.generated))]),
         f"sizeof(dg_{name}_attributes_t)" if has["attributes"] else "0",
         f"&ops::{name}_defaults" if has["attributes"] else "nullptr",
         f"ops::{name}_require" if op.require else "nullptr",

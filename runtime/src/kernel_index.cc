@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_index.h"
 
+#include "generated_kernels.h"
+
 namespace dougong {
 
 static bool listed(const dg_dtype_t *list, dg_dtype_t dtype) {
@@ -23,6 +25,8 @@ KernelIndex::KernelIndex(Device &device) : by_op_(size_t(op_count)) {
     std::memcpy(&entry->kernel, kernel, std::min(kernel->struct_size, sizeof(dg_kernel_t)));
     by_op_[size_t(op_index(*op))].push_back(std::move(entry));
   }
+  for (int i = 0; i < op_count; ++i)
+    if (auto entry = generated_kernel(op_table[i], device)) by_op_[size_t(i)].push_back(std::move(entry));
 }
 
 const KernelIndex &KernelIndex::of(Device &device) {

@@ -17,6 +17,7 @@ namespace dougong {
 // A kernel in this host's size: fields that the plugin does not have are null.
 struct KernelEntry {
   dg_kernel_t kernel{};
+  bool generated = false;  // by step 2 of the ladder
 
   bool strided() const { return kernel.flags & DG_KERNEL_STRIDED; }
   bool in_place() const { return kernel.flags & DG_KERNEL_IN_PLACE; }

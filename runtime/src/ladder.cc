@@ -66,6 +66,7 @@ class Launch {
 
   // Runs it after the repairs that it needs. False if the kernel said that it does not do this call.
   bool run(const KernelEntry &entry) {
+    if (entry.generated) ledger_count(device_, op_, LedgerStep::generated);
     if (!repair_inputs(entry) || !choose_outputs(entry)) return false;
     const dg_status_t status = launch(entry);
     if (status == DG_STATUS_UNSUPPORTED || status == DG_STATUS_UNIMPLEMENTED) return false;
