@@ -35,11 +35,11 @@ def dtype_constant(name: str) -> str:
     return f"DG_DTYPE_{name.upper()}"
 
 
-def table(ops: list[Op]) -> str:
-    """The definitions and the table, for op_table.cc."""
+def table(ops: list[Op], generated: set[str]) -> str:
+    """The definitions and the table, for op_table.cc. `generated` are the ops that the generator writes kernels for."""
     by_name = {op.name: op for op in ops}
     blocks = [definition(op, by_name) for op in ops]
-    entries = ",\n".join("    " + entry(op) for op in ops)
+    entries = ",\n".join("    " + entry(op, op.name in generated) for op in ops)
     return "\n".join(blocks) + f"\n}}  // namespace ops\n\nconst OpDef op_table[] = {{\n{entries},\n}};\n"
 
 
@@ -279,7 +279,7 @@ def function(op: Op) -> str:
     return "\n".join(lines) + "\n}"
 
 
-def entry(op: Op) -> str:
+def entry(op: Op, generated: bool) -> str:
     name, has = op.name, {"attributes": bool(op.attributes), "grad": bool(op.grad)}
     alias = any(output.alias for output in op.outputs)
     infer = "nullptr" if op.elementwise or alias else f"ops::{name}_infer"
@@ -298,7 +298,7 @@ def entry(op: Op) -> str:
         f"ops::{name}_outputs",
         f"ops::{name}_types",
         f"{len(op.inputs)}, {len(op.attributes)}, {len(op.outputs)}, {len(op.types)}",
-        ", ".join([str(len(op.returns)), *map(boolean, (op.elementwise, variadic, op.front, alias, op.generated))]),
+        ", ".join([str(len(op.returns)), *map(boolean, (op.elementwise, variadic, op.front, alias, generated))]),
         f"sizeof(dg_{name}_attributes_t)" if has["attributes"] else "0",
         f"&ops::{name}_defaults" if has["attributes"] else "nullptr",
         f"ops::{name}_require" if op.require else "nullptr",

@@ -6,6 +6,7 @@
 namespace dougong {
 
 void bind_dtypes(pybind11::module_ &module);
+void bind_generator(pybind11::module_ &module);
 
 }  // namespace dougong
 
@@ -22,4 +23,5 @@ PYBIND11_MODULE(_core, module) {
   bind_autograd(module);
   bind_dlpack(module);
   bind_jit(module);
+  bind_generator(module);
 }

@@ -2,7 +2,6 @@
 #include "generated_kernels.h"
 
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <unordered_map>
 
@@ -30,6 +29,7 @@ struct PreparedPass {
   std::vector<uint64_t> values;                  // what arguments point to
   std::vector<std::pair<size_t, int>> buffers;   // argument, operand
   std::vector<std::pair<size_t, int>> offsets;   // the same for `<operand>_offset`, in elements
+  int flag = -1;                                 // the argument that an index out of range is told by
 };
 
 struct Prepared {
@@ -41,13 +41,15 @@ class Generated {
   Generated(const OpDef &op, Device &device, const dg_compiler_api_t &api, const dg_compiler_properties_t &properties)
       : op_(op), device_(device), api_(api), properties_(properties) {}
 
-  dg_status_t plan(const dg_kernel_call_t &call, Prepared **out) {
+  dg_status_t plan(const dg_kernel_call_t &call, uint64_t *out_workspace_size, Prepared **out) {
     const CallNumbers numbers(op_, call);
     const Program &program = find(numbers);
     if (!program.text.supported) return DG_STATUS_UNSUPPORTED;
     auto prepared = std::make_unique<Prepared>();
     for (size_t i = 0; i < program.functions.size(); ++i)
       prepared->passes.push_back(prepare(program.text.passes[i], program.functions[i], numbers));
+    for (const PreparedPass &pass : prepared->passes)
+      if (pass.flag >= 0) *out_workspace_size = sizeof(int32_t);
     *out = prepared.release();
     return DG_STATUS_OK;
   }
@@ -55,7 +57,7 @@ class Generated {
   dg_status_t launch(const dg_kernel_call_t &call) {
     const auto &prepared = *static_cast<const Prepared *>(call.plan);
     for (const PreparedPass &pass : prepared.passes) {
-      const dg_status_t status = launch(pass, call);
+      const dg_status_t status = pass.flag < 0 ? launch(pass, call) : check_indices(pass, call);
       if (status != DG_STATUS_OK) return status;
     }
     return DG_STATUS_OK;
@@ -121,7 +123,10 @@ class Generated {
     for (size_t i = 0; i < source.arguments.size(); ++i) {
       const auto &[name, type] = source.arguments[i];
       dg_argument_t argument{DG_ARGUMENT_VALUE, 8, nullptr, 0, &pass.values[i]};
-      if (type == "buffer") {
+      if (type == "flag") {
+        argument = {DG_ARGUMENT_BUFFER, 0, nullptr, 0, nullptr};
+        pass.flag = int(i);
+      } else if (type == "buffer") {
         argument = {DG_ARGUMENT_BUFFER, 0, nullptr, 0, nullptr};
         pass.buffers.emplace_back(i, numbers.operand(name));
       } else {
@@ -138,9 +143,25 @@ class Generated {
     return i < call.input_count ? *call.inputs[i] : *call.outputs[i - call.input_count];
   }
 
+  // A pass that looks at the indices, and the answer: the host waits for it, for nothing may be written before.
+  dg_status_t check_indices(const PreparedPass &pass, const dg_kernel_call_t &call) const {
+    const dg_device_api_t &api = device_.api();
+    int32_t flag = 0;
+    dg_status_t status = api.copy_host_to_device(call.device, call.workspace, call.workspace_offset, &flag, sizeof flag,
+                                                 call.stream);
+    if (status == DG_STATUS_OK) status = launch(pass, call);
+    if (status == DG_STATUS_OK)
+      status = api.copy_device_to_host(call.device, &flag, call.workspace, call.workspace_offset, sizeof flag,
+                                       call.stream);
+    if (status == DG_STATUS_OK && flag)
+      fail(DG_STATUS_OUT_OF_RANGE, "%s: an index points outside its axis; nothing was written", op_.name);
+    return status;
+  }
+
   dg_status_t launch(const PreparedPass &pass, const dg_kernel_call_t &call) const {
     std::vector<dg_argument_t> arguments = pass.arguments;
     std::vector<uint64_t> offsets(pass.offsets.size());
+    if (pass.flag >= 0) arguments[size_t(pass.flag)].handle = call.workspace;
     for (const auto &[index, i] : pass.buffers) arguments[index].handle = operand(call, i).data;
     for (size_t k = 0; k < offsets.size(); ++k) {
       const dg_tensor_t &tensor = operand(call, pass.offsets[k].second);
@@ -160,7 +181,7 @@ class Generated {
 
 dg_status_t plan(const dg_kernel_call_t *call, uint64_t *out_workspace_size, void **out_plan) {
   *out_workspace_size = 0;
-  return static_cast<Generated *>(call->user_data)->plan(*call, reinterpret_cast<Prepared **>(out_plan));
+  return static_cast<Generated *>(call->user_data)->plan(*call, out_workspace_size, reinterpret_cast<Prepared **>(out_plan));
 }
 
 void plan_destroy(void *, void *plan) { delete static_cast<Prepared *>(plan); }

@@ -51,7 +51,6 @@ struct ProgramSource {
   std::string binary;       // empty if there is none yet
   std::vector<std::string> options;
   std::vector<PassSource> passes;
-  std::string check;  // the name of the pass' argument that tells of a bad index, or empty
 };
 
 // Set by the bindings: the generator, and the keeper of binaries.

@@ -9,7 +9,7 @@ import importlib
 from typing import Any
 
 from . import _autograd as autograd
-from . import _core, _errors, _plugins, _tensor
+from . import _core, _errors, _generator, _plugins, _tensor
 from ._autograd import enable_grad, no_grad
 from ._core import (
     Device,
