@@ -15,10 +15,10 @@ void Recording::run() {
   for (Device *device : devices_) device->check_usable();
   {
     const Unlocked unlocked;
-    for (const auto &step : steps_) step->run();
+    for (Step *step : running_) step->run();
   }
   for (const RecordedMemory &memory : memories_)
-    if (memory.written && memory.storage) memory.storage->version.fetch_add(1, std::memory_order_relaxed);
+    if (memory.writers > 0 && memory.storage) memory.storage->version.fetch_add(1, std::memory_order_relaxed);
   for (const RecordedGrad &grad : grads_) {
     const Ref<TensorImpl> leaf = grad.leaf;
     leaf->autograd->grad = grad.after;

@@ -202,6 +202,21 @@ def test_constants_made_in_the_call_are_made_in_each_replay() -> None:
     assert [jitted(dougong.full((2,), float(i))).tolist() for i in range(4)] == [[i + 1.0, i + 2.0] for i in range(4)]
 
 
+def test_what_is_the_same_in_each_replay_is_computed_once() -> None:
+    def masked(x: dougong.Tensor) -> dougong.Tensor:
+        mask = dougong.arange(4).reshape(4, 1) >= dougong.arange(4)
+        counts = dougong.zeros((4,))
+        counts += 1  # written twice: made anew each time
+        return dougong.where(mask, x, counts)
+
+    jitted = dougong.jit(masked)
+    for i in range(4):
+        x = dougong.full((4, 4), float(i))
+        assert np.array_equal(jitted(x).numpy(), masked(x).numpy())
+    (stats,) = jitted.captures
+    assert (stats["calls"], stats["fixed_calls"], stats["fixed_bytes"]) == (6, 3, 16)
+
+
 def test_random_numbers_are_new_in_each_replay_and_those_of_the_generator() -> None:
     mine = dougong.Generator()
 
@@ -449,6 +464,8 @@ def test_intermediates_share_memory_that_was_planned() -> None:
     assert stats == {
         "calls": 10,
         "kernels": 10,
+        "fixed_calls": 0,
+        "fixed_bytes": 0,
         "separate_bytes": 9 * 4096,
         "planned_bytes": 2 * 4096,
         "kept_bytes": 4096,

@@ -23,7 +23,7 @@ class Updates:
     def __init__(self, optimizer: Any, updates: list[tuple[Tensor, Tensor, dict[str, Any]]]) -> None:
         self.optimizer = optimizer
         self.begin = _core._record_position()
-        optimizer._apply(updates)
+        _core._record_varying(lambda: optimizer._apply(updates))
         self.end = _core._record_position()
         self.updates = [(parameter, _core._stand_in(gradient), group) for parameter, gradient, group in updates]
 
