@@ -6,7 +6,11 @@
 
 namespace dougong {
 
-std::atomic<uint64_t> data_changes{0};
+std::atomic<uint64_t> changes{0};
+
+void note_change(const Tensor &tensor) {
+  if (tensor->storage->recorded) ++changes;
+}
 
 // The plans of the steps are given back before the memory is.
 Recording::~Recording() { steps_.clear(); }
@@ -44,7 +48,7 @@ bool Recording::is_dead(const RecordedMemory &memory) const {
 }
 
 const char *Recording::stale() const {
-  if (data_changes_ != data_changes.load()) return "a tensor was given other memory";
+  if (changes_ != changes.load()) return "a tensor was given other memory, or needs a gradient where it did not";
   for (const RecordedGrad &grad : grads_) {
     if (grad.leaf->use_count() == 1) return "a parameter is gone";
     if (!grad.leaf->autograd) return "a parameter has lost its history";

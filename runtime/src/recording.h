@@ -62,7 +62,7 @@ class Recording {
   std::vector<RecordedGrad> grads_;
   std::vector<Ref<Storage>> arenas_;
   std::vector<Device *> devices_;
-  uint64_t data_changes_ = 0;
+  uint64_t changes_ = 0;  // of recorded tensors, until it was made
   RecordingStats stats_;
 };
 
@@ -114,8 +114,8 @@ class Recorder {
   std::unordered_map<Storage *, int> existing_;  // memory that was there before
 };
 
-// Counts the tensors that were given other memory: a recording made before may use the old one.
-extern std::atomic<uint64_t> data_changes;
+// Before a tensor gets other memory, or starts or ceases to need a gradient: what was recorded with it holds no longer.
+void note_change(const Tensor &tensor);
 
 // While it lives, the thread's calls are not run: each is compared with a recorded one, from number `begin` on, whose
 // attributes and numbers it replaces. Throws where the calls differ in more than those.

@@ -9,6 +9,7 @@
 namespace dougong {
 
 std::atomic<int> observed_threads{0};
+extern std::atomic<uint64_t> changes;  // of recording.cc
 
 Observation &observation() {
   thread_local Observation mine;
@@ -74,6 +75,7 @@ int Recorder::use(const Ref<Storage> &storage, bool written) {
       RecordedMemory memory;
       memory.device = &storage->device, memory.size = storage->size, memory.storage = storage;
       memory.existed = true, memory.constant = storage->constant;
+      storage->recorded = true;
       memories.push_back(memory);
       births_.emplace_back();
     }
@@ -251,7 +253,7 @@ std::unique_ptr<Recording> Recorder::finish() {
   run_fixed();
   recording_->stats_.calls = recording_->steps_.size();
   recording_->stats_.fixed_calls = recording_->steps_.size() - recording_->running_.size();
-  recording_->data_changes_ = data_changes.load();
+  recording_->changes_ = changes.load();
   return std::move(recording_);
 }
 

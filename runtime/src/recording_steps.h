@@ -19,9 +19,9 @@ struct RecordedMemory {
   int first = -1, last = -1;  // steps that use it
   bool existed = false;       // before the first step
   bool constant = false;      // a number that was made a tensor
-  int writers = 0;     // steps that write to it
-  bool fixed = false;  // holds the same values in each replay, computed once
-  Ref<Storage> storage;  // null for an intermediate, which lives in an arena
+  int writers = 0;            // steps that write to it
+  bool fixed = false;         // holds the same values in each replay, computed once
+  Ref<Storage> storage;       // null for an intermediate, which lives in an arena
   void *handle = nullptr;
   uint64_t offset = 0;  // of its first byte from the handle
 };

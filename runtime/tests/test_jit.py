@@ -169,6 +169,54 @@ def test_a_state_that_is_loaded_goes_on_from_there() -> None:
     assert_same_training(ours, plain, 4)
 
 
+def test_an_optimizer_that_draws_random_numbers_draws_those_that_it_would_without_jit() -> None:
+    class Langevin(optim.SGD):
+        def _update(self, parameter: dougong.Tensor, gradient: dougong.Tensor, group: dict[str, Any]) -> None:
+            super()._update(parameter, gradient, group)
+            parameter.add_(dougong.randn_like(parameter) * group["lr"])
+
+    def trained(wrap: Callable[[Any], Any]) -> tuple[list[float], Any]:
+        dougong.manual_seed(11)
+        weight = nn.Parameter(dougong.ones((9,)))
+        optimizer = Langevin([weight], lr=0.5)
+
+        def step(x: dougong.Tensor) -> None:
+            optimizer.zero_grad()
+            F.dropout(weight * x).sum().backward()
+            optimizer.step()
+
+        run = wrap(step)
+        for i in range(6):
+            optimizer.param_groups[0]["lr"] = 0.5 / (i + 1)
+            run(dougong.full((9,), float(i)))
+        return weight.tolist(), dougong.get_rng_state()
+
+    assert trained(dougong.jit) == trained(lambda f: f)
+
+
+def test_parameters_that_are_frozen_let_go_or_added_are_trained_or_not() -> None:
+    def trained(wrap: Callable[[Any], Any]) -> list[list[float]]:
+        weights = [nn.Parameter(dougong.ones((2,))) for _ in range(3)]
+        optimizer = optim.SGD(weights[:2], lr=0.1)
+
+        def step(x: dougong.Tensor) -> None:
+            for weight in weights:
+                weight.grad = None
+            sum((weight * x).sum() for weight in weights).backward()
+            optimizer.step()
+
+        run, x = wrap(step), dougong.ones((2,))
+        for i in range(12):
+            if i in (3, 6):
+                weights[0].requires_grad = i == 6
+            if i == 9:
+                optimizer.add_param_group({"params": [weights[2]]})
+            run(x)
+        return [weight.tolist() for weight in weights]
+
+    assert trained(dougong.jit) == trained(lambda f: f)
+
+
 # ---- Inference ---------------------------------------------------------------------------------------------------
 
 
@@ -200,6 +248,14 @@ def test_constants_made_in_the_call_are_made_in_each_replay() -> None:
 
     jitted = dougong.jit(running)
     assert [jitted(dougong.full((2,), float(i))).tolist() for i in range(4)] == [[i + 1.0, i + 2.0] for i in range(4)]
+
+
+def test_arrays_are_made_tensors_in_each_replay() -> None:
+    array = np.arange(3.0)
+    jitted = dougong.jit(lambda x: x + dougong.tensor(array) + dougong.asarray([1, 2, 3]))
+    assert [jitted(dougong.full((3,), float(i))).tolist() for i in range(4)] == [
+        [i + 1.0, i + 3.0, i + 5.0] for i in range(4)
+    ]
 
 
 def test_what_is_the_same_in_each_replay_is_computed_once() -> None:
@@ -497,3 +553,23 @@ def test_replays_allocate_nothing_but_their_results() -> None:
     after = device.memory_stats()
     assert after["allocated"] - before["allocated"] <= 1024 * len(results)
     assert after["device_allocations"] == before["device_allocations"]
+
+
+# ---- Other devices -----------------------------------------------------------------------------------------------
+
+ON_SIM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from test_jit import Training, assert_same_training
+
+jitted = Training(True, "sim:0")
+assert_same_training(jitted, Training(False, "sim:0"), 6)
+(stats,) = jitted.step.captures
+assert jitted.runs == 2
+assert (stats["calls"] > stats["kernels"]) == (len(sys.argv) > 2), stats
+"""
+
+
+@pytest.mark.parametrize("quirks", ["", "dense_only,handles,alignment=512"])
+def test_a_device_with_streams_replays_with_and_without_help_of_the_host(run_python: Any, quirks: str) -> None:
+    run_python(ON_SIM, Path(__file__).parent, *([quirks] if quirks else []), DOUGONG_SIM_QUIRKS=quirks)
