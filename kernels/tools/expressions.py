@@ -123,7 +123,8 @@ class Translator:
         if name in outputs and self.values is None:
             return self.output(outputs.index(name))
         if self.gradient and name.startswith("d") and name[1:] in outputs:
-            return f"g.gradient({outputs.index(name[1:])})"
+            word = "gradient" if name[1:] in self.op.returns else "hidden_gradient"
+            return f"g.{word}({outputs.index(name[1:])})"
         for attribute in self.op.attributes:
             if attribute.name == name:
                 return attribute_value(attribute)

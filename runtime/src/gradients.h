@@ -32,12 +32,17 @@ Shape negated(IntList list);
 Tensor clamp_backward(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
 Tensor clamp_backward_min(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
 Tensor clamp_backward_max(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
+// a / b, and 0 where b is 0.
+Tensor ratio_or_zero(const Tensor &a, const Tensor &b);
 // The product of all others, also where elements are zero.
 Tensor prod_backward(const Tensor &dy, const Tensor &x, IntList axes, bool keepdim);
 // 0 where the norm is 0; the greatest and the least share among ties.
 Tensor norm_backward(const Tensor &dy, const Tensor &x, const Tensor &y, double p, IntList axes, bool keepdim);
 Tensor reversed_cumsum(const Tensor &tensor, int64_t axis);
 Tensor cumprod_backward(const Tensor &dy, const Tensor &x, const Tensor &y, int64_t axis);
+// The gradients of a normalisation over the last axes, and what came for its statistics, which are functions of x too.
+Outputs with_statistics(Outputs gradients, const Tensor &dmean, const Tensor &drstd, const Tensor &x,
+                        const Tensor &mean, const Tensor &rstd, int64_t axes);
 Tensor slice_backward(const Tensor &dy, const Shape &shape, int64_t axis, int64_t start, int64_t step);
 
 }  // namespace ops
