@@ -83,9 +83,9 @@ class Run:
 
 
 def _reads(run: Run) -> str:
-    """The bound is an entropy of the text: who knows a character's share alone, or the character before it alone, has no
-    lower loss. A run in float64 on the host goes below the first after 30 steps and below the second after 180; at the
-    end of 300 steps it is 0.2 below."""
+    """The bound is an entropy of the text: who knows a character's share alone, or the character before it alone, has
+    no lower loss. The mean of a float64 run on the host goes below the first after 24 steps and below the second after
+    193. After 60 steps it is 2.75, 0.5 below the first; after 300 at 2.28, 0.17 below the second."""
     bound = text.load().entropy if run.short else text.load().entropy_after_one
     known = "how often each character comes" if run.short else "the character before"
     if not run.last < bound:

@@ -1,4 +1,4 @@
-"""The text of `pydoc_data.topics`, which comes with CPython, as character codes; its vocabulary is what occurs in it."""
+"""The text of `pydoc_data.topics`, which comes with CPython, as codes; the vocabulary is what occurs in it."""
 
 from __future__ import annotations
 
