@@ -48,6 +48,12 @@ std::unique_ptr<Recording> finish() {
   return recorder->finish();
 }
 
+py::list calls(Recording &recording) {
+  py::list names;
+  for (size_t i = 0; i < recording.size(); ++i) names.append(recording.step(i).name());
+  return names;
+}
+
 struct RandomCall {
   uint64_t *seed, *offset;
 };
@@ -55,8 +61,10 @@ struct RandomCall {
 RandomCall random_call(Recording &recording, size_t i) {
   auto *kernel = i < recording.size() ? dynamic_cast<KernelStep *>(&recording.step(i)) : nullptr;
   if (!kernel) return {};
-  return {static_cast<uint64_t *>(kernel->attribute("seed", AttributeKind::uint64)),
-          static_cast<uint64_t *>(kernel->attribute("offset", AttributeKind::uint64))};
+  const auto field = [kernel](const char *name) {
+    return static_cast<uint64_t *>(const_cast<void *>(kernel->attribute(name, AttributeKind::uint64)));
+  };
+  return {field("seed"), field("offset")};
 }
 
 // (number, seed, offset) of the calls that draw random numbers.
@@ -84,6 +92,7 @@ void rehearse(Recording &recording, size_t begin, size_t end, const py::function
 py::dict stats(const Recording &recording) {
   const RecordingStats &found = recording.stats();
   return py::dict(py::arg("calls") = found.calls, py::arg("kernels") = found.kernels,
+                  py::arg("fixed_calls") = found.fixed_calls, py::arg("fixed_bytes") = found.fixed_bytes,
                   py::arg("planned_bytes") = found.planned_bytes, py::arg("separate_bytes") = found.separate_bytes,
                   py::arg("kept_bytes") = found.kept_bytes);
 }
@@ -130,6 +139,7 @@ void bind_jit(py::module_ &module) {
              const char *reason = recording.stale();
              return reason ? py::object(py::str(reason)) : py::none();
            })
+      .def("calls", &calls)
       .def("fits", &Recording::fits)
       .def("stats", &stats)
       .def("random_calls", &random_calls)
@@ -140,6 +150,12 @@ void bind_jit(py::module_ &module) {
   module.def("_record_abort", [] { own_recorder().reset(); });
   module.def("_record_position", [] { return recorder() ? recorder()->size() : 0; });
   module.def("_recording", [] { return recorder() != nullptr; });
+  module.def("_record_varying", [](const py::function &function) {
+    Recorder *const now = recorder();
+    const bool before = now && now->set_varying(true);
+    function();
+    if (now) now->set_varying(before);
+  });
   module.def("_record_made", [](const Tensor &tensor) { return recorder() && recorder()->made(*tensor->storage); });
   module.def("_record_gradients", [] { return recorder() && recorder()->has_gradients(); });
   module.def("_refuse_reads", &refuse_reads);

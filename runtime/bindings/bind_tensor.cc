@@ -258,6 +258,7 @@ void bind_tensor(py::module_ &module) {
                "data can be replaced by the same shape only, and a float by a float; found %s %s for %s %s",
                dtype_name(source.dtype()).c_str(), source.shape().text().c_str(), dtype_name(tensor.dtype()).c_str(),
                tensor.shape().text().c_str());
+        note_change(tensor);
         const Tensor fresh = source.detach();
         for (int64_t i = 0; i < fresh.ndim(); ++i) tensor->descriptor.strides[i] = fresh.stride(i);
         tensor->descriptor.data = fresh.descriptor().data;
@@ -267,7 +268,6 @@ void bind_tensor(py::module_ &module) {
         tensor->descriptor.device_id = fresh.descriptor().device_id;
         tensor->contiguous = fresh->contiguous;
         tensor->storage = fresh->storage;
-        ++data_changes;
       },
       "Lets a tensor look at other memory, on any device: what Module.to does with its parameters.");
   module.def(

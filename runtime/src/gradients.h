@@ -32,6 +32,8 @@ Shape negated(IntList list);
 Tensor clamp_backward(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
 Tensor clamp_backward_min(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
 Tensor clamp_backward_max(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
+// a / b, and 0 where b is 0.
+Tensor ratio_or_zero(const Tensor &a, const Tensor &b);
 // The product of all others, also where elements are zero.
 Tensor prod_backward(const Tensor &dy, const Tensor &x, IntList axes, bool keepdim);
 // 0 where the norm is 0; the greatest and the least share among ties.

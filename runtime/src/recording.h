@@ -16,6 +16,8 @@ namespace dougong {
 
 struct RecordingStats {
   size_t calls = 0, kernels = 0;
+  size_t fixed_calls = 0;       // of them, those that compute the same each time: they are run once
+  uint64_t fixed_bytes = 0;     // what these keep
   uint64_t planned_bytes = 0;   // the arenas in which intermediates live
   uint64_t separate_bytes = 0;  // what the intermediates would take without sharing
   uint64_t kept_bytes = 0;      // made by the recorded calls and still there after them: results and gradients
@@ -55,11 +57,12 @@ class Recording {
   bool is_dead(const RecordedMemory &memory) const;
 
   std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<Step *> running_;  // those of each replay
   std::vector<RecordedMemory> memories_;
   std::vector<RecordedGrad> grads_;
   std::vector<Ref<Storage>> arenas_;
   std::vector<Device *> devices_;
-  uint64_t data_changes_ = 0;
+  uint64_t changes_ = 0;  // of recorded tensors, until it was made
   RecordingStats stats_;
 };
 
@@ -83,6 +86,8 @@ class Recorder {
 
   size_t size() const { return recording_->steps_.size(); }
   bool made(const Storage &storage) const { return storage.birth && storage.birth->recorder == number_; }
+  // Whether a rehearsal may change the calls from here on; returns what held before.
+  bool set_varying(bool varying) { return std::exchange(varying_, varying); }
   // A backward pass was recorded.
   void note_backward() { has_gradients_ = true; }
   bool has_gradients() const { return has_gradients_; }
@@ -97,17 +102,20 @@ class Recorder {
   void drop_own_leaves();
   void keep_survivors();
   void check_survivors() const;
+  void find_fixed();
+  bool is_fixed(const Step &step) const;
   void plan_memory();
+  void run_fixed();
 
   const uint64_t number_;
-  bool has_gradients_ = false;
+  bool varying_ = false, has_gradients_ = false;
   std::unique_ptr<Recording> recording_;
   std::vector<Ref<Birth>> births_;               // by memory; null for what was there before
   std::unordered_map<Storage *, int> existing_;  // memory that was there before
 };
 
-// Counts the tensors that were given other memory: a recording made before may use the old one.
-extern std::atomic<uint64_t> data_changes;
+// Before a tensor gets other memory, or starts or ceases to need a gradient: what was recorded with it holds no longer.
+void note_change(const Tensor &tensor);
 
 // While it lives, the thread's calls are not run: each is compared with a recorded one, from number `begin` on, whose
 // attributes and numbers it replaces. Throws where the calls differ in more than those.

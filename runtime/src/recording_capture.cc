@@ -9,6 +9,7 @@
 namespace dougong {
 
 std::atomic<int> observed_threads{0};
+extern std::atomic<uint64_t> changes;  // of recording.cc
 
 Observation &observation() {
   thread_local Observation mine;
@@ -74,6 +75,7 @@ int Recorder::use(const Ref<Storage> &storage, bool written) {
       RecordedMemory memory;
       memory.device = &storage->device, memory.size = storage->size, memory.storage = storage;
       memory.existed = true, memory.constant = storage->constant;
+      storage->recorded = true;
       memories.push_back(memory);
       births_.emplace_back();
     }
@@ -81,7 +83,7 @@ int Recorder::use(const Ref<Storage> &storage, bool written) {
   RecordedMemory &memory = memories[size_t(number)];
   if (memory.first < 0) memory.first = int(size());
   memory.last = int(size());
-  memory.written |= written;
+  memory.writers += written;
   return number;
 }
 
@@ -98,6 +100,7 @@ int Recorder::add_workspace(Device &device, uint64_t size) {
   RecordedMemory memory;
   memory.device = &device, memory.size = size;
   memory.first = memory.last = int(this->size());
+  memory.writers = 1;
   recording_->memories_.push_back(memory);
   births_.emplace_back();
   return int(recording_->memories_.size()) - 1;
@@ -110,6 +113,7 @@ void Recorder::add_kernel(const OpDef &op, const KernelEntry &entry, Device &dev
   for (int i = 0; i < call.output_count; ++i) arguments.push_back(argument(call.outputs[i], outputs[i], true));
   auto step = std::make_unique<KernelStep>(op, entry, device, call, std::move(arguments));
   if (step->workspace_size > 0) step->workspace = add_workspace(device, step->workspace_size);
+  step->varies = varying_;
   recording_->steps_.push_back(std::move(step));
   ++recording_->stats_.kernels;
 }
@@ -164,6 +168,53 @@ void Recorder::check_survivors() const {
            (unsigned long long)memory.size);
 }
 
+// A call whose results nobody else writes to, and that reads nothing that could change.
+bool Recorder::is_fixed(const Step &step) const {
+  constexpr uint64_t size_limit = 1 << 20;  // memory that is not shared with others
+  bool fixed = step.deterministic();
+  step.visit([&](int number, bool written) {
+    const RecordedMemory &memory = recording_->memories_[size_t(number)];
+    if (written)
+      fixed &= !memory.existed && !memory.storage && memory.writers == 1 && memory.size <= size_limit;
+    else
+      fixed &= memory.constant || memory.fixed;
+  });
+  return fixed;
+}
+
+// Masks, positions and other constants are computed once.
+void Recorder::find_fixed() {
+  for (const auto &step : recording_->steps_) {
+    if (!is_fixed(*step)) {
+      recording_->running_.push_back(step.get());
+      continue;
+    }
+    step->visit([&](int number, bool written) {
+      RecordedMemory &memory = recording_->memories_[size_t(number)];
+      if (!written) return;
+      memory.fixed = true;
+      memory.storage = make_ref<Storage>(*memory.device, memory.size);
+    });
+  }
+}
+
+void Recorder::run_fixed() {
+  std::vector<bool> used(recording_->memories_.size());
+  for (const Step *step : recording_->running_) step->visit([&](int number, bool) { used[size_t(number)] = true; });
+  size_t next = 0;
+  for (const auto &step : recording_->steps_) {
+    if (next < recording_->running_.size() && recording_->running_[next] == step.get())
+      ++next;
+    else
+      step->run();
+  }
+  for (size_t i = 0; i < used.size(); ++i) {
+    RecordedMemory &memory = recording_->memories_[i];
+    if (memory.fixed && !used[i]) memory.storage = nullptr;
+    if (memory.fixed && used[i]) recording_->stats_.fixed_bytes += memory.size;
+  }
+}
+
 void Recorder::plan_memory() {
   Recording &recording = *recording_;
   for (const RecordedMemory &memory : recording.memories_)
@@ -196,10 +247,13 @@ std::unique_ptr<Recording> Recorder::finish() {
   drop_own_leaves();
   keep_survivors();
   check_survivors();
+  find_fixed();
   plan_memory();
   for (const auto &step : recording_->steps_) step->place(recording_->memories_);
+  run_fixed();
   recording_->stats_.calls = recording_->steps_.size();
-  recording_->data_changes_ = data_changes.load();
+  recording_->stats_.fixed_calls = recording_->steps_.size() - recording_->running_.size();
+  recording_->changes_ = changes.load();
   return std::move(recording_);
 }
 

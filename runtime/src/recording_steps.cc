@@ -77,11 +77,17 @@ void KernelStep::drop_plan() {
   call_.plan = nullptr;
 }
 
-void *KernelStep::attribute(const char *name, AttributeKind kind) {
+const void *KernelStep::attribute(const char *name, AttributeKind kind) const {
   for (int i = 0; i < op.attribute_count; ++i)
     if (op.attributes[i].kind == kind && std::strcmp(op.attributes[i].name, name) == 0)
-      return reinterpret_cast<char *>(attributes_.data()) + op.attributes[i].offset;
+      return reinterpret_cast<const char *>(attributes_.data()) + op.attributes[i].offset;
   return nullptr;
+}
+
+void KernelStep::visit(const std::function<void(int, bool)> &see) const {
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].memory >= 0) see(arguments[i].memory, int(i) >= call_.input_count);
+  if (workspace >= 0) see(workspace, true);
 }
 
 bool KernelStep::has_shapes_of(const dg_kernel_call_t &call) const {

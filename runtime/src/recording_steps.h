@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ struct RecordedMemory {
   int first = -1, last = -1;  // steps that use it
   bool existed = false;       // before the first step
   bool constant = false;      // a number that was made a tensor
-  bool written = false;
-  Ref<Storage> storage;  // null for an intermediate, which lives in an arena
+  int writers = 0;            // steps that write to it
+  bool fixed = false;         // holds the same values in each replay, computed once
+  Ref<Storage> storage;       // null for an intermediate, which lives in an arena
   void *handle = nullptr;
   uint64_t offset = 0;  // of its first byte from the handle
 };
@@ -38,6 +40,11 @@ class Step {
   virtual ~Step() = default;
   virtual void place(const Memories &memories) = 0;
   virtual void run() = 0;
+  virtual const char *name() const = 0;  // the op's, or what is done
+  // The memories that it reads, and those that it writes to.
+  virtual void visit(const std::function<void(int memory, bool written)> &see) const = 0;
+  // It computes the same in each replay if what it reads is the same.
+  virtual bool deterministic() const { return true; }
 };
 
 class KernelStep final : public Step {
@@ -47,19 +54,23 @@ class KernelStep final : public Step {
   ~KernelStep() override;
   void place(const Memories &memories) override;
   void run() override;
+  const char *name() const override { return op.name; }
+  void visit(const std::function<void(int, bool)> &see) const override;
+  bool deterministic() const override { return !varies && !attribute("seed", AttributeKind::uint64); }
 
   void set_attributes(const void *attributes);
   // The same call but for what attributes hold.
   bool has_shapes_of(const dg_kernel_call_t &call) const;
   // A number that was made a tensor takes the place of another one.
   void set_constant(int input, const Tensor &tensor);
-  void *attribute(const char *name, AttributeKind kind);  // null if the op has none of that name and kind
+  const void *attribute(const char *name, AttributeKind kind) const;  // null if the op has none of that name and kind
 
   const OpDef &op;
   const KernelEntry &entry;
   std::vector<Argument> arguments;  // inputs, then outputs
   uint64_t workspace_size = 0;
-  int workspace = -1;  // a memory
+  int workspace = -1;   // a memory
+  bool varies = false;  // a rehearsal may change its attributes
 
  private:
   void copy_sizes();
@@ -91,6 +102,10 @@ class TransferStep final : public Step {
   TransferStep(RecordedPlace to, RecordedPlace from, uint64_t size) : to_(to), from_(from), size_(size) {}
   void place(const Memories &memories) override;
   void run() override;
+  const char *name() const override { return "transfer"; }
+  void visit(const std::function<void(int, bool)> &see) const override {
+    see(from_.memory, false), see(to_.memory, true);
+  }
 
  private:
   RecordedPlace to_, from_;
@@ -104,6 +119,8 @@ class UploadStep final : public Step {
       : to_(to), bytes_(static_cast<const char *>(bytes), size) {}
   void place(const Memories &memories) override;
   void run() override;
+  const char *name() const override { return "upload"; }
+  void visit(const std::function<void(int, bool)> &see) const override { see(to_.memory, true); }
 
  private:
   RecordedPlace to_;

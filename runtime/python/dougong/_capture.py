@@ -23,9 +23,13 @@ class Updates:
     def __init__(self, optimizer: Any, updates: list[tuple[Tensor, Tensor, dict[str, Any]]]) -> None:
         self.optimizer = optimizer
         self.begin = _core._record_position()
-        optimizer._apply(updates)
+        _core._record_varying(lambda: optimizer._apply(updates))
         self.end = _core._record_position()
+        self.groups = self._groups()
         self.updates = [(parameter, _core._stand_in(gradient), group) for parameter, gradient, group in updates]
+
+    def _groups(self) -> list[int]:
+        return [len(group["params"]) for group in self.optimizer.param_groups]
 
     def save(self) -> Callable[[], None]:
         state = self.optimizer.state
@@ -33,6 +37,8 @@ class Updates:
         return lambda: state.update(numbers)
 
     def replay(self, recording: Any) -> None:
+        if self.groups != self._groups():
+            raise _core.UnsupportedError("jit: the optimizer has other parameters than when it was captured")
         recording.rehearse(self.begin, self.end, lambda: self.optimizer._apply(self.updates))
 
 
@@ -73,8 +79,7 @@ class Draws:
             self.calls.append((call, offset - self.start))
         return mine
 
-    def replay(self, recording: Any) -> None:
-        seed, offset = self.generator.get_state()
+    def replay(self, recording: Any, seed: int, offset: int) -> None:
         for call, counters in self.calls:
             recording.set_random(call, seed, offset + counters)
         self.generator.set_state((seed, offset + self.used))
@@ -150,6 +155,7 @@ class Capture:
     def prepare(self, recording: Any) -> None:
         """Does what Python would have done by now. If a part of it fails, none of it was done."""
         undo = [effect.save() for effect in self.effects]
+        states = [draws.generator.get_state() for draws in self.draws.values()]
         try:
             with no_grad():
                 for effect in self.effects:
@@ -158,8 +164,8 @@ class Capture:
             for restore in undo:
                 restore()
             raise
-        for draws in self.draws.values():
-            draws.replay(recording)
+        for draws, (seed, offset) in zip(self.draws.values(), states, strict=True):
+            draws.replay(recording, seed, offset)
 
 
 # ---- Hooks, for a thread that is recording -----------------------------------------------------------------------

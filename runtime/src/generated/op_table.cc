@@ -385,8 +385,8 @@ static const uint16_t atan2_saves_inputs[] = {3, 3};
 static const uint16_t atan2_saves_outputs[] = {0, 0};
 static const bool atan2_differentiable[] = {true, true};
 static void atan2_gradient(GradCall &g) {
-  if (g.needs(0)) g.set(0, (g.gradient(0) * (g.input(1) / ((g.input(0) * g.input(0)) + (g.input(1) * g.input(1))))));
-  if (g.needs(1)) g.set(1, (-(g.gradient(0) * (g.input(0) / ((g.input(0) * g.input(0)) + (g.input(1) * g.input(1)))))));
+  if (g.needs(0)) g.set(0, (g.gradient(0) * ratio_or_zero(g.input(1), ((g.input(0) * g.input(0)) + (g.input(1) * g.input(1))))));
+  if (g.needs(1)) g.set(1, (-(g.gradient(0) * ratio_or_zero(g.input(0), ((g.input(0) * g.input(0)) + (g.input(1) * g.input(1)))))));
 }
 Tensor atan2(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
@@ -906,12 +906,13 @@ static void cross_entropy_backward_decompose([[maybe_unused]] const OpCall &c, [
   const auto v_coefficient = scatter(v_base, v_column, reshape((v_weights * (1 - at.label_smoothing)), v_column.shape()), 1, DG_SCATTER_REDUCE_ADD);
   const auto v_slope = ((v_probability * sum(v_coefficient, Shape{int64_t(1)}, true)) - v_coefficient);
   const auto v_total = sum(masked_fill(v_weights, logical_not(v_kept), 0), Shape{int64_t(0)}, false);
-  const auto v_scale = ((at.reduction == DG_CROSS_ENTROPY_BACKWARD_REDUCTION_MEAN) ? (wide(c.inputs[0]) / v_total) : wide(c.inputs[0]));
+  const auto v_divisor = masked_fill(v_total, logical_not(any(v_kept, Shape{int64_t(0)}, false)), 1);
+  const auto v_scale = ((at.reduction == DG_CROSS_ENTROPY_BACKWARD_REDUCTION_MEAN) ? (wide(c.inputs[0]) / v_divisor) : wide(c.inputs[0]));
   const auto v_column_scale = reshape(expand(v_scale, c.inputs[2].shape()), v_column.shape());
   const auto v_dx = masked_fill((v_slope * v_column_scale), logical_not(reshape(v_kept, v_column.shape())), 0);
   y[0] = v_dx;
 }
-static const OpId cross_entropy_backward_parts[] = {OpId::cast, OpId::full, OpId::gather, OpId::logical_not, OpId::lt, OpId::masked_fill, OpId::ne, OpId::scatter, OpId::softmax, OpId::sum, OpId::where, OpId::cross_entropy_backward};
+static const OpId cross_entropy_backward_parts[] = {OpId::any, OpId::cast, OpId::full, OpId::gather, OpId::logical_not, OpId::lt, OpId::masked_fill, OpId::ne, OpId::scatter, OpId::softmax, OpId::sum, OpId::where, OpId::cross_entropy_backward};
 Tensor cross_entropy_backward(const Arg &dy, const Arg &x, const Arg &target, const Arg &weight, int32_t reduction, int64_t ignore_index, double label_smoothing) {
   dg_cross_entropy_backward_attributes_t at = cross_entropy_backward_defaults;
   at.reduction = reduction;
@@ -1458,8 +1459,8 @@ static const uint16_t hypot_saves_inputs[] = {1, 2};
 static const uint16_t hypot_saves_outputs[] = {1, 1};
 static const bool hypot_differentiable[] = {true, true};
 static void hypot_gradient(GradCall &g) {
-  if (g.needs(0)) g.set(0, (g.gradient(0) * (g.input(0) / g.output(0))));
-  if (g.needs(1)) g.set(1, (g.gradient(0) * (g.input(1) / g.output(0))));
+  if (g.needs(0)) g.set(0, (g.gradient(0) * ratio_or_zero(g.input(0), g.output(0))));
+  if (g.needs(1)) g.set(1, (g.gradient(0) * ratio_or_zero(g.input(1), g.output(0))));
 }
 static void hypot_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
   const auto v_u = abs(wide(c.inputs[0]));
