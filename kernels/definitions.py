@@ -74,10 +74,26 @@ class Op:
     returns: tuple[str, ...]  # the outputs that a caller sees
     require: tuple[tuple[str, str], ...]
     grad: dict[str, str] | str
+    decompose: dict[str, str] | str  # how it is made of other ops; empty: it is a primitive
     front: bool
     tolerance: dict[str, Any]
     domain: dict[str, Any]
     cases: tuple[dict[str, Any], ...]
+
+    @property
+    def differentiable(self) -> bool:
+        """Has a gradient: its own, or the one of what it is made of, if there is a float in it."""
+        return bool(self.grad) or (bool(self.decompose) and self.family != "optimiser" and self._floating)
+
+    @property
+    def _floating(self) -> bool:
+        floats = {t.name for t in self.types if set(t.dtypes) & set(DTYPE_GROUPS["floats"])}
+        bare = [
+            t.removeprefix("accumulator(").removesuffix(")")
+            for t in [*(i.type for i in self.inputs), *(o.dtype for o in self.outputs if o.name in self.returns)]
+        ]
+        inputs, outputs = bare[: len(self.inputs)], bare[len(self.inputs) :]
+        return bool(floats & set(inputs)) and bool(floats & set(outputs))
 
     @property
     def elementwise(self) -> bool:
@@ -135,6 +151,7 @@ def _parse(raw: dict[str, Any]) -> Op:
         returns=tuple(raw.get("returns", [o.name for o in outputs])),
         require=tuple((condition, message) for condition, message in raw.get("require", [])),
         grad=raw.get("grad", {}),
+        decompose=raw.get("decompose", {}),
         front=raw.get("front", False),
         tolerance=raw["tolerance"],
         domain=raw.get("domain", {}),

@@ -11,7 +11,10 @@ import pytest
 
 RUNTIME = kernels.ROOT.parent / "runtime" / "src"
 OPS = kernels.op_names()
-CONSTANTS = {"true", "false", "none"}
+CONSTANTS = {"true", "false", "none", "infinity"} | set(kernels.DTYPE_GROUPS["all"])
+# Words for tensors that are no ops: runtime/src/views.h and dtype.h.
+VIEWS = {"expand", "reshape", "permute", "transpose", "squeeze", "unsqueeze", "slice", "select"}
+VIEWS |= {"accumulator", "is_floating"}
 
 pytestmark = pytest.mark.skipif(not RUNTIME.is_dir(), reason="the op files are installed without the runtime's source")
 
@@ -62,7 +65,7 @@ def test_gradients_use_names_of_the_op_ops_and_helpers_of_the_runtime(name: str)
         enums = {value for call in called(tree) for value in enum_values(call)}
         assert used_names(tree) <= known_names(op) | incoming | enums, text
         functions = {call.func.id for call in called(tree)}
-        assert functions <= set(OPS) | helpers("gradients.h") | {"expand"}, text
+        assert functions <= set(OPS) | helpers("gradients.h") | helpers("shape_rules.h") | VIEWS, text
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -73,6 +76,34 @@ def test_gradients_call_ops_with_all_of_their_inputs_and_attributes(name: str) -
                 callee = kernels.load(call.func.id)
                 wanted = len(callee.inputs) + len(callee.attributes)
                 assert len(call.args) == wanted, f"{ast.unparse(call)}: {callee.name} takes {wanted}"
+
+
+@pytest.mark.parametrize("name", [name for name in OPS if isinstance(kernels.load(name).decompose or None, dict)])
+def test_decompositions_use_what_is_known_before_and_give_every_output(name: str) -> None:
+    op = kernels.load(name)
+    known = known_names(op) - {output.name for output in op.outputs} | {"device"}
+    known |= {item.name for item in [*op.inputs, *op.attributes]}
+    words = set(OPS) | helpers("gradients.h") | helpers("shape_rules.h") | helpers("decompositions.h") | VIEWS
+    for value, text in op.decompose.items():
+        tree = ast.parse(text, mode="eval")
+        enums = {value for call in called(tree) for value in enum_values(call)}
+        assert used_names(tree) <= known | enums, text
+        assert {call.func.id for call in called(tree)} <= words, text
+        assert name not in {call.func.id for call in called(tree)}, "an op is not made of itself"
+        known.add(value)
+    assert {output.name for output in op.outputs} <= known
+
+
+def test_no_decomposition_leads_back_to_its_op() -> None:
+    parts = {
+        name: {c.func.id for text in op.decompose.values() for c in called(ast.parse(text, mode="eval"))} & set(OPS)
+        for name in OPS
+        if isinstance((op := kernels.load(name)).decompose, dict)
+    }
+    ready = set(OPS) - set(parts)
+    while grown := {name for name, needed in parts.items() if name not in ready and needed <= ready}:
+        ready |= grown
+    assert ready == set(OPS), f"these wait for each other: {sorted(set(OPS) - ready)}"
 
 
 def enum_values(call: ast.Call) -> set[str]:

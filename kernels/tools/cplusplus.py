@@ -50,7 +50,13 @@ def functions(ops: list[Op]) -> str:
 
 def definition(op: Op, by_name: dict[str, Op]) -> str:
     parts = [f"// ---- {op.name}", *types(op), *inputs(op), *attributes(op), *outputs(op)]
-    parts += [requirements(op, by_name), inference(op, by_name), gradient(op, by_name), function(op)]
+    parts += [
+        requirements(op, by_name),
+        inference(op, by_name),
+        gradient(op, by_name),
+        decomposition(op, by_name),
+        function(op),
+    ]
     return "\n".join(part for part in parts if part) + "\n"
 
 
@@ -157,7 +163,7 @@ def requirements(op: Op, by_name: dict[str, Op]) -> str:
         return ""
     lines = []
     for condition, message in op.require:
-        text = Translator(op, by_name, gradient=False).translate(condition)
+        text = Translator(op, by_name).translate(condition)
         lines.append(f'  if (!{text}) reject(op_def(OpId::{op.name}), c, "{message}");')
     body = "\n".join(lines)
     return f"static void {op.name}_require(const OpCall &c) {{\n{uses_attributes(op, body)}{body}\n}}"
@@ -168,7 +174,7 @@ def inference(op: Op, by_name: dict[str, Op]) -> str:
         return ""
     lines = []
     for i, output in enumerate(op.outputs):
-        text = Translator(op, by_name, gradient=False).translate(output.shape or "")
+        text = Translator(op, by_name).translate(output.shape or "")
         lines.append(f"  shapes[{i}] = {text};")
     body = "\n".join(lines)
     return (
@@ -215,6 +221,25 @@ def masks_text(op: Op, masks: dict[str, tuple[int, int]], custom: bool = False) 
         f"static const uint16_t {op.name}_saves_outputs[] = {{{outs}}};\n"
         f"static const bool {op.name}_differentiable[] = {{{flags}}};"
     )
+
+
+def decomposition(op: Op, by_name: dict[str, Op]) -> str:
+    if not op.decompose:
+        return ""
+    signature = (
+        f"void {op.name}_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y)"
+    )
+    if op.decompose == "custom":
+        return f"{signature};\nstatic const OpId {op.name}_parts[] = {{OpId::{op.name}}};"
+    translator, lines = Translator(op, by_name, values=set()), []
+    for name, expression in op.decompose.items():
+        lines.append(f"  const auto v_{name} = {translator.translate(expression)};")
+        translator.values.add(name)
+    lines += [f"  y[{i}] = v_{output.name};" for i, output in enumerate(op.outputs) if output.name in translator.values]
+    body = "\n".join(lines)
+    parts = ", ".join(f"OpId::{name}" for name in [*sorted(translator.ops_used), op.name])
+    function = f"static {signature} {{\n{uses_attributes(op, body)}{body}\n}}"
+    return f"{function}\nstatic const OpId {op.name}_parts[] = {{{parts}}};"
 
 
 def result_type(op: Op) -> str:
@@ -279,6 +304,7 @@ def entry(op: Op) -> str:
         f"ops::{name}_require" if op.require else "nullptr",
         infer,
         *(gradient_names if has["grad"] else ["nullptr"] * 4),
+        *([f"ops::{name}_decompose", f"ops::{name}_parts"] if op.decompose else ["nullptr"] * 2),
     ]
     return "{" + ", ".join(fields) + "}"
 

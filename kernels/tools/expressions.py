@@ -2,7 +2,7 @@
 
 The language is a small part of Python's: names, numbers, true, false, none, arithmetic, comparisons, and / or / not,
 `a if c else b`, lists, subscripts, calls, and the attributes .shape, .ndim and .dtype. Calls reach the ops themselves
-and the helper functions of runtime/src/shape_rules.h and runtime/src/gradients.h.
+and the helper functions of runtime/src/shape_rules.h, runtime/src/gradients.h and runtime/src/decompositions.h.
 """
 
 from __future__ import annotations
@@ -10,22 +10,27 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from definitions import Attribute, Op
+from definitions import DTYPE_GROUPS, Attribute, Op
 
 BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%"}
 COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-CONSTANTS = {"true": "true", "false": "false", "none": "Tensor()"}
+CONSTANTS = {"true": "true", "false": "false", "none": "Tensor()", "infinity": "infinity"}
+CONSTANTS |= {name: f"DG_DTYPE_{name.upper()}" for name in DTYPE_GROUPS["all"]}
 LIST_TYPES = ("axes", "ints")
 META_ONLY = ("zeros_like",)  # helpers that look at a tensor's shape and dtype alone
 
 
 @dataclass
 class Translator:
-    """One expression of `op`. `gradient` chooses between a gradient (of a GradCall g) and a rule (of an OpCall c)."""
+    """One expression of `op`. `gradient` chooses between a gradient (of a GradCall g) and the others (of an OpCall c).
+    `values` are the names that earlier lines of a decomposition gave; a rule has none.
+    """
 
     op: Op
     ops: dict[str, Op]
-    gradient: bool
+    gradient: bool = False
+    values: set[str] | None = None
+    ops_used: set[str] = field(default_factory=set)
     inputs_used: set[int] = field(default_factory=set)
     outputs_used: set[int] = field(default_factory=set)
 
@@ -91,24 +96,31 @@ class Translator:
         if function in META_ONLY and isinstance(node.args[0], ast.Name):
             index = self.input_index(node.args[0].id)
             return f"{function}(g.meta({index}))"
+        if function in self.ops:
+            self.ops_used.add(function)
         arguments = [self.argument(function, i, argument) for i, argument in enumerate(node.args)]
         return f"{function}({', '.join(arguments)})"
 
     def argument(self, function: str, position: int, node: ast.expr) -> str:
         """An argument of a call; a bare word for an enum parameter of an op is one of its values."""
         callee = self.ops.get(function)
-        if callee and position >= len(callee.inputs):
-            parameter = callee.attributes[position - len(callee.inputs)]
+        attributes = callee.attributes[position - len(callee.inputs) :] if callee else ()
+        if callee and attributes and position >= len(callee.inputs):
+            parameter = attributes[0]
             if parameter.type == "enum" and isinstance(node, ast.Name) and node.id in parameter.values:
                 return self.enum_constant(callee, parameter, node)
         return self.visit(node)
 
     def name(self, name: str) -> str:
+        if self.values is not None and name in self.values:
+            return f"v_{name}"
+        if self.values is not None and name == "device":
+            return "device"
         index = self.input_index(name)
         if index is not None:
             return self.input(index)
         outputs = [output.name for output in self.op.outputs]
-        if name in outputs:
+        if name in outputs and self.values is None:
             return self.output(outputs.index(name))
         if self.gradient and name.startswith("d") and name[1:] in outputs:
             return f"g.gradient({outputs.index(name[1:])})"

@@ -133,6 +133,7 @@ namespace ops {{
 def runtime_table(ops: list[Op]) -> str:
     return f"""// {NOTE}
 // SPDX-License-Identifier: Apache-2.0
+#include "../decompositions.h"
 #include "../gradients.h"
 #include "../shape_rules.h"
 #include "ops.h"

@@ -101,11 +101,21 @@ def op_section(op: Op, signature: str) -> str:
     if defaults:
         lines.append(f"- defaults: {', '.join(defaults)}")
     lines += [f"- wanted: {message}" for _, message in op.require]
+    if op.decompose:
+        lines.append(f"- composite: {decomposition_text(op)}")
     lines.append(f"- gradient: {gradient_text(op)}; tolerance class {op.tolerance['class']}; since {op.since}")
     return "\n".join(lines) + "\n"
+
+
+def decomposition_text(op: Op) -> str:
+    if op.decompose == "custom":
+        return "see runtime/src/decompositions.cc"
+    return "; ".join(f"{name} = `{text}`" for name, text in op.decompose.items())  # type: ignore[union-attr]
 
 
 def gradient_text(op: Op) -> str:
     if op.grad == "custom":
         return "yes"
+    if not op.grad and op.differentiable:
+        return "of what it is made of"
     return "; ".join(f"d{name} = `{text}`" for name, text in op.grad.items()) if op.grad else "none"  # type: ignore[union-attr]

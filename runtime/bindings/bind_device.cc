@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 #include <sys/auxv.h>
 #include <unistd.h>
+#include <set>
 
 #include "../src/allocator.h"
 #include "../src/loader_checks.h"
@@ -163,6 +164,12 @@ void bind_plugins(py::module_ &module) {
       "Opens a plugin's library and returns its name. The same file again, by whatever path, is not opened twice.");
 }
 
+std::vector<std::string> kernel_ops(const Device &device) {
+  std::set<std::string> names;
+  for (const dg_kernel_t *kernel : device.kernels()) names.insert(kernel->op);
+  return {names.begin(), names.end()};
+}
+
 void bind_device_class(py::module_ &module) {
   py::class_<Device, std::unique_ptr<Device, py::nodelete>>(
       module, "Device",
@@ -171,6 +178,7 @@ void bind_device_class(py::module_ &module) {
       .def_property_readonly(
           "type", [](const Device &device) { return device.plugin().name(); }, "\"acme\", the plugin's name")
       .def_property_readonly("index", &Device::index)
+      .def_property_readonly("kernel_ops", &kernel_ops, "The ops that the plugin has a kernel for, sorted.")
       .def_property_readonly("properties", &properties, "What the plugin says of the device, as a new dict.")
       .def("synchronize", &Device::synchronize, "Waits for all work, and raises the first failure among it.")
       .def("memory_stats", &memory_stats, "Bytes and counts of the caching allocator, as a new dict.")

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../src/allocator.h"
 #include "../src/autograd.h"
+#include "../src/ladder.h"
 #include "../src/ledger.h"
 #include "../src/stream.h"
 #include "../src/views.h"
@@ -112,6 +113,8 @@ void bind_ledger(py::module_ &module) {
   module.def("_ledger_reset", &ledger_reset);
   module.def("_ledger_strict", &ledger_strict);
   module.def("_set_ledger_strict", &set_ledger_strict);
+  module.def("_decompositions_first", &decompositions_first);
+  module.def("_set_decompositions_first", &set_decompositions_first);
 }
 
 // ---- A dense or strided look at host memory, for NumPy -----------------------------------------------------------

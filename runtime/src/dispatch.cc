@@ -126,6 +126,24 @@ void note_written(const OpDef &op, const Targets &targets, const Tensor *out, bo
   }
 }
 
+// A composite without a gradient of its own: the tape sees what it is made of.
+Outputs call_composite(const OpDef &op, const OpCall &call, const dg_dtype_t *types, const Shape *shapes,
+                       Device &device, const Tensor *out) {
+  Targets targets;
+  Outputs results = decompose(op, call, types, device);
+  for (int i = 0; i < op.output_count; ++i) {
+    Tensor &result = results[size_t(i)];
+    if (!out || !out[i].defined()) continue;
+    check_out(op, out[i], shapes[i], result.dtype(), device);
+    copy_into(out[i], result);
+    targets.final[size_t(i)] = out[i];
+    note_written(op, targets, out, true);
+    record_function(op.name, result, out[i], [](const Tensor &dy) { return dy; });
+    result = out[i];
+  }
+  return results;
+}
+
 }  // namespace
 
 Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attributes, Device *chosen, const Tensor *out) {
@@ -146,12 +164,19 @@ Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attribut
 
   const bool recorded = grad_enabled() && any_requires_grad(inputs, count);
   if (out || op.has_alias) prepare_written(op, call, out, recorded);
+  if (recorded && op.decompose && !op.gradient && !op.has_alias)
+    return call_composite(op, call, types, shapes, device, out);
   const std::vector<Tensor> before = recorded && out ? values_before(op, call, out) : std::vector<Tensor>();
   Targets targets = make_targets(op, call, types, shapes, device, out);
   climb(op, call, types, targets.direct.data(), device);
-  for (int i = 0; out && i < op.output_count; ++i)
-    if (targets.final[size_t(i)] != targets.direct[size_t(i)])
-      copy_into(targets.final[size_t(i)], targets.direct[size_t(i)]);
+  for (int i = 0; i < op.output_count; ++i) {
+    Tensor &final = targets.final[size_t(i)], &direct = targets.direct[size_t(i)];
+    if (final == direct) continue;
+    if (out && out[i].defined())
+      copy_into(final, direct);
+    else
+      final = direct;
+  }
   if (out || op.has_alias) note_written(op, targets, out, recorded);
   if (recorded && is_differentiable(targets.final[0].dtype()))
     record_op(op, inputs, before.empty() ? inputs : before.data(), count, call.attributes, targets.final.data());

@@ -1,15 +1,13 @@
 // From an op call to a kernel: dtypes, shapes, memory, the ladder, and the record for autograd.
 //
 // The ladder, for each call the first that exists: (1) the plugin's own kernel; (2) a generated kernel; (3) a
-// decomposition; (4) the CPU's kernel, with copies to the host and back. Steps 2 and 3 have their place in `climb`.
+// decomposition; (4) the CPU's kernel, with copies to the host and back. Step 2 has its place in `climb`.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "op.h"
 
 namespace dougong {
-
-using Outputs = std::array<Tensor, max_outputs>;
 
 // Calls an op. `attributes` is the op's attribute struct, or null. `device` is for ops without inputs; null takes the
 // current default. `out` gives tensors to write to: null, or one (perhaps empty) tensor an output.

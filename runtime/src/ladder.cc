@@ -2,6 +2,7 @@
 #include "ladder.h"
 
 #include "allocator.h"
+#include "arguments.h"
 #include "autograd.h"
 #include "dispatch.h"
 #include "generated/ops.h"
@@ -15,6 +16,8 @@
 namespace dougong {
 
 namespace {
+
+thread_local bool first = false;  // decompositions before kernels
 
 // Work below this many bytes is done before another thread could have been woken.
 constexpr uint64_t unlock_bytes = 1 << 16;
@@ -297,6 +300,19 @@ void write_back(const Tensor &tensor, const Tensor &copy) {
                         copy.host_data() + span.low, uint64_t(span.high - span.low), device.current_stream());
 }
 
+bool has_kernel(const OpDef &op, Device &device) { return !KernelIndex::of(device).candidates(op).empty(); }
+
+// The first op that neither has a kernel on the device nor is made of ops that have; null if all of it can run there.
+const OpDef *missing_part(const OpDef &op, Device &device) {
+  for (const OpId *part = op.parts; &op_def(*part) != &op; ++part) {
+    const OpDef &def = op_def(*part);
+    if (has_kernel(def, device)) continue;
+    if (!def.decompose) return &def;
+    if (const OpDef *missing = missing_part(def, device)) return missing;
+  }
+  return nullptr;
+}
+
 // Step 4: the CPU's kernels on copies. What lies between the elements of a strided output comes along, and goes back as
 // it was.
 void run_on_host(const OpDef &op, const OpCall &call, const dg_dtype_t *types, Tensor *outputs, Device &device) {
@@ -304,7 +320,7 @@ void run_on_host(const OpDef &op, const OpCall &call, const dg_dtype_t *types, T
   if (&host == &device)
     fail(DG_STATUS_UNSUPPORTED, "%s has no kernel for dtype %s on %s, the last step of the ladder", op.name,
          op.type_count ? dtype_name(types[0]).c_str() : "none", host.name().c_str());
-  ledger_count(device, op, LedgerStep::host);
+  ledger_count(device, op, LedgerStep::host, op.decompose ? missing_part(op, device) : nullptr);
   const Unlocked unlocked;
   std::vector<Tensor> inputs(size_t(call.input_count));
   for (int i = 0; i < call.input_count; ++i)
@@ -320,9 +336,39 @@ void run_on_host(const OpDef &op, const OpCall &call, const dg_dtype_t *types, T
     else
       results[i] = mirror(outputs[i], host);
   }
-  climb(op, OpCall{inputs.data(), call.input_count, call.attributes}, types, results, host);
-  for (int i = 0; i < op.output_count; ++i)
-    if (outputs[i].defined()) write_back(outputs[i], results[i]);
+  Outputs computed;
+  std::copy(results, results + op.output_count, computed.begin());
+  climb(op, OpCall{inputs.data(), call.input_count, call.attributes}, types, computed.data(), host);
+  for (int i = 0; i < op.output_count; ++i) {
+    if (!outputs[i].defined()) continue;
+    if (computed[size_t(i)] != results[i]) copy_into(results[i], computed[size_t(i)]);
+    write_back(outputs[i], results[i]);
+  }
+}
+
+void check_result(const OpDef &op, const Tensor &result, const Tensor &wanted) {
+  if (!result.defined() || result.shape() != wanted.shape())
+    fail(DG_STATUS_INTERNAL, "%s: its decomposition gave %s, not the shape %s", op.name,
+         result.defined() ? result.shape().text().c_str() : "nothing", wanted.shape().text().c_str());
+}
+
+void run_decomposed(const OpDef &op, const OpCall &call, const dg_dtype_t *types, Tensor *outputs, Device &device) {
+  ledger_count(device, op, LedgerStep::decomposed);
+  const NoGrad no_grad;
+  Outputs results = decompose(op, call, types, device);
+  for (int i = 0; i < op.output_count; ++i) {
+    if (!outputs[i].defined()) continue;
+    check_result(op, results[size_t(i)], outputs[i]);
+    if (op.outputs[i].alias >= 0)
+      copy_into(outputs[i], results[size_t(i)]);
+    else
+      outputs[i] = contiguous(results[size_t(i)]);
+  }
+}
+
+// Step 3 comes before step 4 where the device can do all of it; on the host it is the last step.
+bool decomposes(const OpDef &op, Device &device) {
+  return op.decompose && (device.plugin().name() == "cpu" || !missing_part(op, device));
 }
 
 }  // namespace
@@ -331,9 +377,28 @@ void climb(const OpDef &op, const OpCall &call, const dg_dtype_t *types, Tensor 
   bool any = false;
   for (int i = 0; i < op.output_count; ++i) any |= outputs[i].defined() && outputs[i].numel() > 0;
   if (!any) return;
+  if (first && op.decompose) return run_decomposed(op, call, types, outputs, device);
   if (run_native(op, call, types, outputs, device)) return;
-  // Step 2, a kernel generated for the plugin's compiler, and step 3, a decomposition, come here.
+  // Step 2, a kernel generated for the plugin's compiler, comes here.
+  if (decomposes(op, device)) return run_decomposed(op, call, types, outputs, device);
   run_on_host(op, call, types, outputs, device);
 }
+
+Outputs decompose(const OpDef &op, const OpCall &call, const dg_dtype_t *types, Device &device) {
+  Outputs results;
+  op.decompose(call, device, results);
+  for (int i = 0; i < op.output_count; ++i) {
+    Tensor &result = results[size_t(i)];
+    if (!result.defined()) continue;
+    const dg_dtype_t dtype = output_dtype(op.outputs[i], types);
+    if (result.dtype() != dtype) result = ops::cast(result, dtype);
+    for (int k = 0; k < call.input_count; ++k)
+      if (call.inputs[k].defined() && call.inputs[k]->storage == result->storage) result = ops::copy(result);
+  }
+  return results;
+}
+
+bool decompositions_first() { return first; }
+void set_decompositions_first(bool value) { first = value; }
 
 }  // namespace dougong

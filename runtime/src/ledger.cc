@@ -29,12 +29,13 @@ const char *ledger_step_name(LedgerStep step) {
   return names[int(step)];
 }
 
-void ledger_count(const Device &device, const OpDef &op, LedgerStep step) {
+void ledger_count(const Device &device, const OpDef &op, LedgerStep step, const OpDef *part) {
   if (strict && step == LedgerStep::host)
-    fail(DG_STATUS_UNSUPPORTED,
-         "%s has no kernel on %s that accepts this call, and strict mode forbids to compute it on the host; add the "
-         "kernel, or leave strict mode",
-         op.name, device.name().c_str());
+    fail(
+        DG_STATUS_UNSUPPORTED,
+        "%s has no kernel on %s that accepts this call%s%s, and strict mode forbids to compute it on the host; add the "
+        "kernel, or leave strict mode",
+        op.name, device.name().c_str(), part ? " and cannot be made of others without " : "", part ? part->name : "");
   std::lock_guard<std::mutex> guard(ledger().mutex);
   ++ledger().counts[{&device, &op, step}];
 }

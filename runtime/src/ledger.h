@@ -21,8 +21,9 @@ struct LedgerRow {
   uint64_t count;
 };
 
-// Counts. In strict mode a step of the ladder from `host` down throws UNSUPPORTED instead, before anything was written.
-void ledger_count(const Device &device, const OpDef &op, LedgerStep step);
+// Counts. In strict mode the step `host` throws UNSUPPORTED instead, before anything was written; `part` is the op that
+// a decomposition would have needed, or null.
+void ledger_count(const Device &device, const OpDef &op, LedgerStep step, const OpDef *part = nullptr);
 std::vector<LedgerRow> ledger_rows();
 void ledger_reset();
 

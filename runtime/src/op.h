@@ -65,6 +65,9 @@ struct OpCall {
   const void *attributes;
 };
 
+using Outputs = std::array<Tensor, max_outputs>;
+enum class OpId : uint16_t;
+
 struct OpDef {
   const char *name;
   const char *summary;
@@ -86,9 +89,10 @@ struct OpDef {
   // What the gradient for input i needs: bits of inputs, then of outputs.
   const uint16_t *saves_inputs, *saves_outputs;
   const bool *differentiable;  // whether input i has a gradient
+  // Step 3 of the ladder: the outputs from other ops; null: a primitive. An output that is left undefined is so.
+  void (*decompose)(const OpCall &call, Device &device, Outputs &outputs);
+  const OpId *parts;  // the ops that it is made of, ended by the op itself
 };
-
-enum class OpId : uint16_t;
 
 extern const OpDef op_table[];
 extern const int op_count;
@@ -115,6 +119,7 @@ struct Arg {
   Arg(Scalar value) : scalar(value), is_scalar(true) {}
   Arg(double value) : Arg(Scalar(value)) {}
   Arg(int value) : Arg(Scalar(value)) {}
+  Arg(int64_t value) : Arg(Scalar(value)) {}
   Tensor tensor;
   Scalar scalar{0};
   bool is_scalar = false;

@@ -142,11 +142,13 @@ Plugin &Registry::plugin(const std::string &name) {
 
 // The path is asked for before the lock is taken, because Python answers; another thread may ask at the same time.
 Plugin &Registry::open(Entry &entry) {
+  std::function<std::string()> find_path;
   {
     std::lock_guard<std::mutex> guard(state_->mutex);
     if (entry.failure) throw Error(*entry.failure);
+    find_path = entry.path;
   }
-  const std::string path = entry.path();
+  const std::string path = find_path();
   const Unlocked unlocked;
   std::lock_guard<std::mutex> guard(state_->loading);
   return open_locked(entry, path);
@@ -188,9 +190,12 @@ Plugin &Registry::load_locked(const std::string &path, const std::string &expect
                        name = candidate.name();
                        accepted = true;
                      }).release();
-    declare(name, "load_plugin", [file = plugin->path()] { return file; });
+    const auto file = [file = plugin->path()] { return file; };
+    declare(name, "load_plugin", file);
     std::lock_guard<std::mutex> guard(state_->mutex);
-    state_->entries[name]->plugin = state_->plugins[*identify(path)] = plugin;
+    Entry &entry = *state_->entries[name];
+    if (expected_name.empty()) entry.source = "load_plugin", entry.path = file, entry.failure.reset();
+    entry.plugin = state_->plugins[*identify(path)] = plugin;
     state_->order.push_back(plugin);
     return *plugin;
   } catch (const Error &error) {
@@ -198,27 +203,20 @@ Plugin &Registry::load_locked(const std::string &path, const std::string &expect
     declare(name, "load_plugin", [path] { return path; });
     std::lock_guard<std::mutex> guard(state_->mutex);
     if (accepted && identity) state_->failures.emplace(*identity, error);
-    if (!state_->entries[name]->failure) state_->entries[name]->failure.emplace(error);
+    Entry &entry = *state_->entries[name];
+    const bool concerned = !expected_name.empty() || entry.source == "load_plugin";
+    if (concerned && !entry.plugin && !entry.failure) entry.failure.emplace(error);
     throw;
   }
 }
 
-// A name belongs to the file that had it first.
+// A path that was given comes before whatever discovery found, unless that is open already.
 void Registry::check_free(const std::string &name, const std::string &path) {
-  if (state_->discover && !find(name)) state_->discover(name);
-  Entry *entry = find(name);
-  if (!entry) return;
-  std::string first;
-  try {
-    first = entry->plugin ? entry->plugin->path() : entry->path();
-  } catch (const std::exception &) {
-    return;  // the first source leads nowhere: `dougong doctor` says why, and an explicit path may take its place
-  }
-  const auto identity = identify(first);
-  if (!identity || identity == identify(path)) return;
-  Checked(path).refuse("dg_plugin_t.name", "a name that no other plugin has here",
-                       quoted(name.c_str()) + ", which belongs to " + first + " (" + entry->source + ")",
-                       "remove or rename one of the two; the first goes on working");
+  const Plugin *first = opened(name);
+  if (!first || identify(first->path()) == identify(path)) return;
+  Checked(path).refuse("dg_plugin_t.name", "a name that no other open plugin has",
+                       quoted(name.c_str()) + ", which belongs to " + first->path() + " (" + find(name)->source + ")",
+                       "load this one before the other is used, or rename one of the two; the first goes on working");
 }
 
 Device &Registry::device(const std::string &text) {

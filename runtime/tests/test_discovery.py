@@ -170,18 +170,30 @@ def test_the_path_variable_comes_before_entry_points_and_find_says_where(
     assert "there is no plugin 'nothing': known here: cpu, exits, good" in out[1]
 
 
-def test_loading_another_file_of_a_known_name_is_an_error(named: Named, tmp_path: Path, run_python) -> None:
+def test_a_given_path_comes_before_what_was_found_and_not_after_its_use(
+    named: Named, tmp_path: Path, run_python
+) -> None:
     shutil.copy(named("acme"), tmp_path / "libdg_acme.so")
     code = """
         import sys, dougong
+        if sys.argv[2] == "after":
+            dougong.device("acme:0")
         try:
             dougong.load_plugin(sys.argv[1])
         except dougong.IncompatibleError as error:
             print(error)
         assert dougong.device("acme:0").name == "acme:0"
+        print(*dougong._core._loaded_plugins())
     """
-    message = run_python(code, tmp_path / "libdg_acme.so", DOUGONG_PLUGIN_PATH=str(named("acme").parent)).stdout
+
+    def output(when: str) -> str:
+        found = str(named("acme").parent)
+        return run_python(code, tmp_path / "libdg_acme.so", when, DOUGONG_PLUGIN_PATH=found).stdout
+
+    assert str(named("acme")) not in output("before")
+    message, loaded = output("after").splitlines()
     assert str(tmp_path) in message and str(named("acme")) in message and "path variable" in message
+    assert str(tmp_path) not in loaded
 
 
 def test_doctor_shows_everything_and_survives_everything(site: Site, named: Named, tmp_path: Path, run_python) -> None:
@@ -244,7 +256,8 @@ def test_doctor_for_people_and_devices(named: Named, run_python) -> None:
     assert re.search(r"acme\W+works\W+1\.0\W+acme:0, acme:1", screen.stdout)
     assert re.search(r"fails: plugin .*: initialize failed with INCOMPATIBLE: driver not found 42", screen.stdout)
     listing = run_python("from dougong._cli import main; main(['devices', '--json'])", **variables)
-    assert [row["device"] for row in json.loads(listing.stdout)] == ["acme:0", "acme:1", "cpu:0"]
+    devices = [row["device"] for row in json.loads(listing.stdout)]
+    assert devices == sorted(devices) and {"acme:0", "acme:1", "cpu:0"} <= set(devices)  # and our own other plugins
     assert "not usable: fails" in listing.stderr
 
 

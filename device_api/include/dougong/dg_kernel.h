@@ -46,7 +46,8 @@ typedef struct dg_kernel_call_t {
   dg_device_t *device;
   dg_stream_t *stream; /* null on a synchronous device                                                               */
 
-  /* In the order of the op's page. An optional input that was left out is a null pointer. Elementwise inputs come with
+  /* In the order of the op's page. An optional input that was left out is a null pointer, and
+   * so is an output that is an alias of it. Elementwise inputs come with
    * the shape of the output: broadcast axes have stride zero, or were filled for a dense-only kernel. An output that
    * the op's page calls an alias of an input is the same memory, for every kernel. */
   const dg_tensor_t *const *inputs;

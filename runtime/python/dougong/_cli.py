@@ -183,29 +183,45 @@ def conformance(arguments: tuple[str, ...]) -> None:
 def ops(as_json: bool) -> None:
     """List the ops, with the dtypes that each allows and whether it has a gradient.
 
-    A plugin may implement any of them; what it leaves out is computed on the CPU, and counted.
+    A plugin may implement any of them. What it leaves out is made of other ops if it has those (a composite), or is
+    computed on the CPU, and counted. `kernel` lists the devices that are there and have a kernel of their own.
     """
     from dougong_kernels import definitions
 
-    found = [_describe_op(op) for op in definitions.load_all()]
+    owners = _owners()
+    found = [_describe_op(op, owners.get(op.name, [])) for op in definitions.load_all()]
     if as_json:
         _print_json(found)
         return
     from rich.table import Table
 
-    table = Table("op", "family", "dtypes", "gradient", "summary")
+    table = Table("op", "family", "kind", "dtypes", "gradient", "kernel", "summary")
     for op in found:
         dtypes = "; ".join(f"{variable}: {', '.join(names)}" for variable, names in op["dtypes"].items())
-        table.add_row(op["name"], op["family"], dtypes, "yes" if op["gradient"] else "no", op["summary"])
+        gradient, owners_text = "yes" if op["gradient"] else "no", ", ".join(op["kernels"]) or "none"
+        table.add_row(op["name"], op["family"], op["kind"], dtypes, gradient, owners_text, op["summary"])
     _show(table)
 
 
-def _describe_op(op: Any) -> dict[str, Any]:
+def _owners() -> dict[str, list[str]]:
+    """For each op the plugins whose first device has a kernel for it; each is asked in a process of its own."""
+    from . import _doctor
+
+    owners: dict[str, list[str]] = {}
+    for row in _doctor.examine():
+        for op in row.devices[0]["kernels"] if row.devices else ():
+            owners.setdefault(op, []).append(row.name)
+    return owners
+
+
+def _describe_op(op: Any, owners: list[str]) -> dict[str, Any]:
     return {
         "name": op.name,
         "family": op.family,
+        "kind": "composite" if op.decompose else "primitive",
+        "kernels": owners,
         "dtypes": {variable.name: list(variable.dtypes) for variable in op.types},
-        "gradient": bool(op.grad),
+        "gradient": op.differentiable,
         "summary": op.summary,
     }
 

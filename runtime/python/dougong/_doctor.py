@@ -146,7 +146,7 @@ def _steps(kind: str, where: str, name: str, open_it: bool) -> Iterator[dict[str
 def _describe(device: Any) -> dict[str, Any]:
     properties = device.properties
     chip = {key: properties[key] for key in ("name", "architecture", "compute_units", "memory_total")}
-    return {"device": device.name, "chip": chip.pop("name"), **chip}
+    return {"device": device.name, "chip": chip.pop("name"), **chip, "kernels": device.kernel_ops}
 
 
 def _probe(arguments: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any
 
 from . import _autograd, _core, _creation, _functions, _numpy
@@ -325,4 +326,9 @@ def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
     return dougong
 
 
+def _op(name: str) -> Any:
+    return getattr(_ops, name)
+
+
+copyreg.pickle(type(_ops.add), lambda op: (_op, (op.__name__,)))  # an op is pickled, and copied, as its name
 install()

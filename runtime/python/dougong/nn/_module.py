@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .. import _core
 from .._autograd import no_grad
 from .._core import Tensor
+from ._hooks import Hooked
 
 
 class Parameter(Tensor):
@@ -33,19 +33,6 @@ class IncompatibleKeys(NamedTuple):
     unexpected_keys: list[str]
 
 
-class HookHandle:
-    """Takes a hook away again."""
-
-    _ids = itertools.count()
-
-    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
-        self._hooks, self._id = hooks, next(HookHandle._ids)
-        hooks[self._id] = hook
-
-    def remove(self) -> None:
-        self._hooks.pop(self._id, None)
-
-
 def parse_to(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Any, Any]:
     """The device and dtype that the arguments of ``to`` name; None where they name none."""
     for arg in args:
@@ -60,7 +47,7 @@ def parse_to(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Any, Any]:
     return device, dtype
 
 
-class Module:
+class Module(Hooked):
     """The base of all layers: a subclass calls ``super().__init__()``, sets its parts as attributes, has ``forward``.
 
     Parameters, modules and (by ``register_buffer``) buffers are found through the attributes that hold them.
@@ -69,24 +56,14 @@ class Module:
     training: bool
 
     def __init__(self) -> None:
-        for name in ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks"):
+        for name in ("_parameters", "_buffers", "_modules"):
             object.__setattr__(self, name, {})
+        self._init_hooks()
         object.__setattr__(self, "_non_persistent", set())
         object.__setattr__(self, "training", True)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no forward")
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        for hook in tuple(self._forward_pre_hooks.values()):
-            changed = hook(self, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-        output = self.forward(*args, **kwargs)
-        for hook in tuple(self._forward_hooks.values()):
-            changed = hook(self, args, output)
-            output = output if changed is None else changed
-        return output
 
     # -- parts by attribute ----------------------------------------------------------------------------------------
 
@@ -165,14 +142,6 @@ class Module:
 
     add_module = register_module
 
-    def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Calls ``hook(module, args, output)`` after forward; what it returns, if anything, replaces the output."""
-        return HookHandle(self._forward_hooks, hook)
-
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Calls ``hook(module, args)`` before forward; what it returns, if anything, replaces the arguments."""
-        return HookHandle(self._forward_pre_hooks, hook)
-
     # -- walks -----------------------------------------------------------------------------------------------------
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -237,6 +206,19 @@ class Module:
                 )
             module = module._modules[name]
         return module
+
+    def get_parameter(self, path: str) -> Parameter:
+        return self._get_part("_parameters", "parameter", path)
+
+    def get_buffer(self, path: str) -> Tensor:
+        return self._get_part("_buffers", "buffer", path)
+
+    def _get_part(self, table: str, kind: str, path: str) -> Any:
+        owner, _, name = path.rpartition(".")
+        parts = getattr(self.get_submodule(owner), table)
+        if parts.get(name) is None:
+            raise AttributeError(f"{type(self).__name__} has no {kind} {path!r}")
+        return parts[name]
 
     # -- the whole tree --------------------------------------------------------------------------------------------
 
@@ -310,22 +292,51 @@ class Module:
 
     # -- state -----------------------------------------------------------------------------------------------------
 
-    def state_dict(self, prefix: str = "") -> dict[str, Tensor]:
-        """Every parameter and persistent buffer by its path: the same memory, without history."""
-        return {name: part.detach() for name, part in self._named_state(prefix)}
+    def state_dict(self, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
+        """Every parameter and persistent buffer by its path: the same memory, without history unless `keep_vars`.
 
-    def _named_state(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-        for path, module in self.named_modules(prefix=prefix, remove_duplicate=False):
-            for name, part in [*module._parameters.items(), *module._buffers.items()]:
-                if part is not None and name not in module._non_persistent:
-                    yield _joined(path, name), part
+        `prefix` is put before each path; one that is not empty ends with a dot.
+        """
+        state: dict[str, Tensor] = {}
+        self._save_state(state, prefix, keep_vars)
+        return state
+
+    def _save_state(self, state: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        for hook in tuple(self._state_dict_pre_hooks.values()):
+            hook(self, prefix, keep_vars)
+        for name, part in self._own_state(prefix):
+            state[name] = part if keep_vars else part.detach()
+        for name, module in self._modules.items():
+            if module is not None:
+                module._save_state(state, f"{prefix}{name}.", keep_vars)
+        for hook in tuple(self._state_dict_hooks.values()):
+            hook(self, state, prefix, {})
+
+    def _own_state(self, prefix: str) -> Iterator[tuple[str, Tensor]]:
+        for name, part in [*self._parameters.items(), *self._buffers.items()]:
+            if part is not None and name not in self._non_persistent:
+                yield prefix + name, part
+
+    def _prefixed_modules(self) -> Iterator[tuple[str, Module]]:
+        for path, module in self.named_modules(remove_duplicate=False):
+            yield f"{path}." if path else "", module
 
     def load_state_dict(self, state_dict: Mapping[str, Tensor], strict: bool = True) -> IncompatibleKeys:
-        """Copies values in, whatever device or dtype they are on. If anything does not fit, nothing is changed."""
-        own = dict(self._named_state())
-        missing = [name for name in own if name not in state_dict]
-        unexpected = [name for name in state_dict if name not in own]
-        problems = _mismatches(own, state_dict)
+        """Copies values in, whatever device or dtype they are on. If anything does not fit, nothing is changed.
+
+        What has no place is returned with what is missing, and is an error if `strict`.
+        """
+        state = dict(state_dict)
+        missing: list[str] = []
+        unexpected: list[str] = []
+        problems: list[str] = []
+        for prefix, module in self._prefixed_modules():
+            for hook in tuple(module._load_state_dict_pre_hooks.values()):
+                hook(module, state, prefix, {}, strict, missing, unexpected, problems)
+        own = {name: part for prefix, module in self._prefixed_modules() for name, part in module._own_state(prefix)}
+        missing += [name for name in own if name not in state]
+        unexpected += [name for name in state if name not in own]
+        problems += _mismatches(own, state)
         if strict:
             problems += [f"missing: {', '.join(missing)}"] if missing else []
             problems += [f"unexpected: {', '.join(unexpected)}"] if unexpected else []
@@ -335,9 +346,13 @@ class Module:
             )
         with no_grad():
             for name, part in own.items():
-                if name in state_dict:
-                    part.copy_(state_dict[name])
-        return IncompatibleKeys(missing, unexpected)
+                if name in state:
+                    part.copy_(state[name])
+        incompatible = IncompatibleKeys(missing, unexpected)
+        for module in self.modules():
+            for hook in tuple(module._load_state_dict_post_hooks.values()):
+                hook(module, incompatible)
+        return incompatible
 
     # -- for people ------------------------------------------------------------------------------------------------
 

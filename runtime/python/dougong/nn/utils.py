@@ -22,10 +22,7 @@ def clip_grad_norm_(
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     if not gradients:
         return _core.ops.full((), 0.0, _core.float32)
-    device = gradients[0].device
-    norms = [_norm(gradient, norm_type).to(device) for gradient in gradients]
-    joined = _core.ops.cat([norm.reshape(1) for norm in norms], 0)
-    total = _norm(joined, norm_type)
+    total = get_total_norm(gradients, norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise _core.InvalidArgumentError(f"the norm of the gradients is {total.item()}: they cannot be clipped")
     factor = _core.ops.minimum(max_norm / (total + 1e-6), 1.0)
@@ -49,3 +46,38 @@ def _norm(x: Tensor, norm_type: float) -> Tensor:
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements in one vector."""
     return _core.ops.cat([parameter.reshape(-1) for parameter in parameters], 0)
+
+
+def vector_to_parameters(vector: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Lets the parameters have the elements of the vector, in order: the inverse of :func:`parameters_to_vector`."""
+    parameters = list(parameters)
+    wanted = sum(parameter.numel() for parameter in parameters)
+    if vector.ndim != 1 or vector.shape[0] != wanted:
+        raise _core.InvalidArgumentError(
+            f"vector_to_parameters: the parameters have {wanted} elements; found a vector of shape {vector.shape}"
+        )
+    begin = 0
+    with no_grad():
+        for parameter in parameters:
+            end = begin + parameter.numel()
+            parameter.copy_(vector.detach()[begin:end].reshape(parameter.shape))
+            begin = end
+
+
+@no_grad()
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
+    """Brings every element of every gradient to between -clip_value and clip_value."""
+    if not clip_value >= 0:
+        raise ValueError(f"clip_value may not be negative; found {clip_value}")
+    for parameter in [parameters] if isinstance(parameters, Tensor) else parameters:
+        if parameter.grad is not None:
+            parameter.grad.clamp_(-clip_value, clip_value)
+
+
+def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0) -> Tensor:
+    """The norm of all tensors together."""
+    tensors = list(tensors)
+    if not tensors:
+        return _core.ops.full((), 0.0, _core.float32)
+    norms = [_norm(tensor, norm_type).to(tensors[0].device) for tensor in tensors]
+    return _norm(_core.ops.cat([norm.reshape(1) for norm in norms], 0), norm_type)

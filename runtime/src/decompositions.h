@@ -1,0 +1,23 @@
+// The words of the `decompose` expressions of kernels/ops; those of gradients.h and shape_rules.h are there as well.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits>
+
+#include "dtype.h"
+#include "gradients.h"
+#include "shape_rules.h"
+
+namespace dougong::ops {
+
+// In the precision that a computation of several steps needs: float32 for float16 and bfloat16.
+Tensor wide(const Tensor &tensor);
+constexpr double infinity = std::numeric_limits<double>::infinity();
+inline double not_negative(double value) { return value > 0 ? value : 0; }
+// The axes 0 .. count - 1, and the last `count` of `ndim`.
+Shape first_axes(int64_t count);
+Shape last_axes(int64_t ndim, int64_t count);
+// The number of elements.
+int64_t count_of(const Shape &shape);
+
+}  // namespace dougong::ops
