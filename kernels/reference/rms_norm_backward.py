@@ -3,9 +3,9 @@
 import numpy as np
 
 
-def rms_norm_backward(dy, x, weight, rstd, *, axes):
+def rms_norm_backward(dy, x, weight, *, axes, epsilon):
     last, first = tuple(range(x.ndim - axes, x.ndim)), tuple(range(x.ndim - axes))
-    rstd = np.reshape(rstd, (*x.shape[: x.ndim - axes], *[1] * axes))
+    rstd = 1 / np.sqrt(np.mean(x * x, axis=last, keepdims=True) + x.dtype.type(epsilon))
     normal = x * rstd
     scaled = dy if weight is None else dy * weight
     dx = rstd * (scaled - normal * np.mean(scaled * normal, axis=last, keepdims=True))

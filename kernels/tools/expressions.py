@@ -93,6 +93,8 @@ class Translator:
         function = node.func.id if isinstance(node.func, ast.Name) else ""
         if function == "len":
             return f"int64_t({self.visit(node.args[0])}.size())"
+        if function == "given" and self.gradient and (output := self.gradient_index(ast.unparse(node.args[0]))) is not None:
+            return f"g.came({output})"
         if function in META_ONLY and isinstance(node.args[0], ast.Name):
             index = self.input_index(node.args[0].id)
             return f"{function}(g.meta({index}))"
@@ -122,8 +124,8 @@ class Translator:
         outputs = [output.name for output in self.op.outputs]
         if name in outputs and self.values is None:
             return self.output(outputs.index(name))
-        if self.gradient and name.startswith("d") and name[1:] in outputs:
-            return f"g.gradient({outputs.index(name[1:])})"
+        if (output := self.gradient_index(name)) is not None:
+            return f"g.gradient({output})"
         for attribute in self.op.attributes:
             if attribute.name == name:
                 return attribute_value(attribute)
@@ -140,6 +142,11 @@ class Translator:
     def output(self, index: int) -> str:
         self.outputs_used.add(index)
         return f"g.output({index})" if self.gradient else f"shapes[{index}]"
+
+    def gradient_index(self, name: str) -> int | None:
+        """The output whose gradient the name is."""
+        names = [f"d{output.name}" for output in self.op.outputs]
+        return names.index(name) if self.gradient and name in names else None
 
     def input_index(self, name: str) -> int | None:
         names = [item.name for item in self.op.inputs]

@@ -101,6 +101,7 @@ class GradCall {
   Tensor output(int i) const { return node.outputs[size_t(i)].unpack(&node.op, &node, i); }
   const TensorMeta &meta(int i) const { return node.input_metas[size_t(i)]; }
   Tensor gradient(int output) const;  // of an output; zeros if none came
+  bool came(int output) const { return gradients[size_t(output)].defined(); }
   void set(int input, const Tensor &gradient) { results[size_t(input)] = gradient; }
   template <class Attributes>
   const Attributes &attributes() const {

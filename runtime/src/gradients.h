@@ -39,6 +39,16 @@ Tensor norm_backward(const Tensor &dy, const Tensor &x, const Tensor &y, double 
 Tensor reversed_cumsum(const Tensor &tensor, int64_t axis);
 Tensor cumprod_backward(const Tensor &dy, const Tensor &x, const Tensor &y, int64_t axis);
 Tensor slice_backward(const Tensor &dy, const Shape &shape, int64_t axis, int64_t start, int64_t step);
+// The gradient of a loss, for each element: reduction 0 keeps them, 1 averages, 2 sums.
+Tensor loss_gradient(const Tensor &dy, const Shape &shape, int32_t reduction);
+// Times the weight, where there is one.
+Tensor weighted(const Tensor &tensor, const Tensor &weight);
+// The first of several gradients with something added, where there is something.
+Outputs plus(Outputs gradients, const Tensor &more);
+// What the gradients of mean and variance are for x: of each channel, or of each row of the last axes.
+Tensor moments_gradient(const Tensor &dmean, const Tensor &dvar, const Tensor &x, const Tensor &mean);
+Tensor row_moments_gradient(const Tensor &dmean, const Tensor &drstd, const Tensor &x, const Tensor &mean,
+                            const Tensor &rstd, int64_t axes);
 
 }  // namespace ops
 }  // namespace dougong

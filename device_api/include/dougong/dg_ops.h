@@ -572,6 +572,21 @@ typedef struct dg_prod_attributes_t {
 /* right_shift(a: T, b: T) -> y: T */
 #define DG_OP_RIGHT_SHIFT "right_shift"
 
+/* rms_norm(x: T, weight: T?, axes: int, epsilon: float) -> y: T, rstd: accumulator(T) */
+#define DG_OP_RMS_NORM "rms_norm"
+typedef struct dg_rms_norm_attributes_t {
+  size_t struct_size;
+  int64_t axes;
+  double epsilon;
+} dg_rms_norm_attributes_t;
+
+/* rms_norm_backward(dy: T, x: T, weight: T?, rstd: accumulator(T), axes: int) -> dx: T, dweight: T */
+#define DG_OP_RMS_NORM_BACKWARD "rms_norm_backward"
+typedef struct dg_rms_norm_backward_attributes_t {
+  size_t struct_size;
+  int64_t axes;
+} dg_rms_norm_backward_attributes_t;
+
 /* round(x: T) -> y: T */
 #define DG_OP_ROUND "round"
 

@@ -9,21 +9,21 @@ namespace dougong::cpu {
 template <class C>
 static void normalise(const dg_kernel_call_t *call, int64_t n, double epsilon) {
   DenseInput<C> x(call->inputs[0]), weight(call->inputs[1]);
-  DenseOutput<C> y(*call->outputs[0]), rstds(*call->outputs[1]);
-  int64_t rows = element_count(*call->outputs[1]);
+  DenseOutput<C> y(*call->outputs[0]);
+  int64_t rows = n ? element_count(*call->outputs[0]) / n : 0;
   const C *w = weight.data();
   for (int64_t row = 0; row < rows; ++row) {
     const C *from = x.data() + row * n;
-    C *to = y.data() + row * n, *rstd = rstds.data() + row;
+    C *to = y.data() + row * n;
     vectorised([=] {
-      C scale = *rstd = C(1.0 / std::sqrt(dot_row(from, from, n) / double(n) + epsilon));
+      C scale = C(1.0 / std::sqrt(dot_row(from, from, n) / double(n) + epsilon));
       if (w)
         for (int64_t i = 0; i < n; ++i) to[i] = from[i] * scale * w[i];
       else
         for (int64_t i = 0; i < n; ++i) to[i] = from[i] * scale;
     });
   }
-  y.finish(), rstds.finish();
+  y.finish();
 }
 
 static dg_status_t rms_norm_launch(const dg_kernel_call_t *call) {

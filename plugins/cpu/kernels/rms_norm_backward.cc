@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "dense.h"
 #include "simd.h"
 
@@ -8,8 +10,8 @@ namespace dougong::cpu {
 template <class C>
 struct RmsRow {
   const C *dy, *x, *weight;
-  C rstd;
   int64_t n;
+  C rstd;
 
   C scaled(int64_t i) const { return weight ? dy[i] * weight[i] : dy[i]; }
 
@@ -27,17 +29,18 @@ struct RmsRow {
 };
 
 template <class C>
-static void gradients(const dg_kernel_call_t *call) {
-  DenseInput<C> dy(call->inputs[0]), x(call->inputs[1]), weight(call->inputs[2]), rstd(call->inputs[3]);
+static void gradients(const dg_kernel_call_t *call, double epsilon) {
+  DenseInput<C> dy(call->inputs[0]), x(call->inputs[1]), weight(call->inputs[2]);
   DenseOutput<C> dx(*call->outputs[0]), dweight(*call->outputs[1]);
-  int64_t n = element_count(*call->outputs[1]), rows = element_count(*call->inputs[3]);
+  int64_t n = element_count(*call->outputs[1]), rows = n ? element_count(*call->inputs[1]) / n : 0;
   Scratch<double> sums(n);
   double *dw = sums.data();
   for (int64_t i = 0; i < n; ++i) dw[i] = 0;
   for (int64_t row = 0; row < rows; ++row) {
-    RmsRow<C> gradient{dy.data() + row * n, x.data() + row * n, weight.data(), rstd.data()[row], n};
+    const C *g = dy.data() + row * n, *from = x.data() + row * n, *w = weight.data();
     C *out = dx.data() + row * n;
     vectorised([=] {
+      RmsRow<C> gradient{g, from, w, n, C(1.0 / std::sqrt(dot_row(from, from, n) / double(n) + epsilon))};
       gradient.write_dx(out);
       gradient.add_dweight(dw);
     });
@@ -48,7 +51,7 @@ static void gradients(const dg_kernel_call_t *call) {
 
 static dg_status_t rms_norm_backward_launch(const dg_kernel_call_t *call) {
   return with_float(dtype_of(call->inputs[1]->dtype), [&](auto type) {
-    gradients<Compute<decltype(type)>>(call);
+    gradients<Compute<decltype(type)>>(call, attributes<dg_rms_norm_backward_attributes_t>(call).epsilon);
     return DG_STATUS_OK;
   });
 }

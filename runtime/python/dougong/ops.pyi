@@ -333,6 +333,23 @@ def reciprocal(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = N
 def relu(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def remainder(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def right_shift(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def rms_norm(
+    x: Tensor | float,
+    weight: Tensor | None = None,
+    axes: int = 1,
+    epsilon: float = 1e-05,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def rms_norm_backward(
+    dy: Tensor | float,
+    x: Tensor | float,
+    weight: Tensor | None = None,
+    rstd: Tensor | float = ...,
+    axes: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def round(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def rsqrt(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def scatter(

@@ -2521,6 +2521,71 @@ Tensor right_shift(const Arg &a, const Arg &b) {
   return call_op(op_def(OpId::right_shift), arguments, 2, nullptr)[0];
 }
 
+// ---- rms_norm
+static const dg_dtype_t rms_norm_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef rms_norm_types[] = {{"T", rms_norm_T, DG_DTYPE_NONE, false}};
+static const InputDef rms_norm_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef rms_norm_attributes[] = {
+    {"axes", AttributeKind::integer, offsetof(dg_rms_norm_attributes_t, axes), false, -1, 0, -1, nullptr, "1"},
+    {"epsilon", AttributeKind::real, offsetof(dg_rms_norm_attributes_t, epsilon), false, -1, 0, -1, nullptr, "1e-05"}};
+static const dg_rms_norm_attributes_t rms_norm_defaults = {sizeof(dg_rms_norm_attributes_t), 1, 1e-05};
+static const OutputDef rms_norm_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}, {"rstd", 0, true, DG_DTYPE_NONE, -1}};
+static void rms_norm_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rms_norm_attributes_t *>(c.attributes);
+  if (!((at.axes >= 1) && (at.axes <= c.inputs[0].ndim()))) reject(op_def(OpId::rms_norm), c, "axes, the number of last axes to normalise over, must be between 1 and those that x has");
+  if (!ends_with(c.inputs[0].shape(), c.inputs[1], at.axes)) reject(op_def(OpId::rms_norm), c, "weight must have the shape of the last axes of x");
+}
+static void rms_norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rms_norm_attributes_t *>(c.attributes);
+  shapes[0] = c.inputs[0].shape();
+  shapes[1] = leading(c.inputs[0].shape(), at.axes);
+}
+static const uint16_t rms_norm_saves_inputs[] = {3, 3};
+static const uint16_t rms_norm_saves_outputs[] = {2, 2};
+static const bool rms_norm_differentiable[] = {true, true};
+static void rms_norm_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_rms_norm_attributes_t>();
+  if (g.needs(0) || g.needs(1)) {
+    const auto result = rms_norm_backward(g.gradient(0), g.input(0), g.input(1), g.output(1), at.axes);
+    if (g.needs(0)) g.set(0, result[0]);
+    if (g.needs(1)) g.set(1, result[1]);
+  }
+}
+Outputs rms_norm(const Arg &x, const Arg &weight, int64_t axes, double epsilon) {
+  dg_rms_norm_attributes_t at = rms_norm_defaults;
+  at.axes = axes;
+  at.epsilon = epsilon;
+  Arg arguments[] = {x, weight};
+  return call_op(op_def(OpId::rms_norm), arguments, 2, &at);
+}
+
+// ---- rms_norm_backward
+static const dg_dtype_t rms_norm_backward_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef rms_norm_backward_types[] = {{"T", rms_norm_backward_T, DG_DTYPE_NONE, false}};
+static const InputDef rms_norm_backward_inputs[] = {{"dy", 0, false, DG_DTYPE_NONE, false, false}, {"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}, {"rstd", 0, true, DG_DTYPE_NONE, false, false}};
+static const AttributeDef rms_norm_backward_attributes[] = {
+    {"axes", AttributeKind::integer, offsetof(dg_rms_norm_backward_attributes_t, axes), false, -1, 0, -1, nullptr, "1"}};
+static const dg_rms_norm_backward_attributes_t rms_norm_backward_defaults = {sizeof(dg_rms_norm_backward_attributes_t), 1};
+static const OutputDef rms_norm_backward_outputs[] = {{"dx", 0, false, DG_DTYPE_NONE, -1}, {"dweight", 0, false, DG_DTYPE_NONE, -1}};
+static void rms_norm_backward_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rms_norm_backward_attributes_t *>(c.attributes);
+  if (!((at.axes >= 1) && (at.axes <= c.inputs[1].ndim()))) reject(op_def(OpId::rms_norm_backward), c, "axes, the number of last axes, must be between 1 and those that x has");
+  if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::rms_norm_backward), c, "dy and x must have the same shape");
+  if (!ends_with(c.inputs[1].shape(), c.inputs[2], at.axes)) reject(op_def(OpId::rms_norm_backward), c, "weight must have the shape of the last axes of x");
+  if (!(c.inputs[3].shape() == leading(c.inputs[1].shape(), at.axes))) reject(op_def(OpId::rms_norm_backward), c, "rstd must have the shape of the first axes of x");
+}
+static void rms_norm_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rms_norm_backward_attributes_t *>(c.attributes);
+  shapes[0] = c.inputs[1].shape();
+  shapes[1] = trailing(c.inputs[1].shape(), at.axes);
+}
+Outputs rms_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, const Arg &rstd, int64_t axes) {
+  dg_rms_norm_backward_attributes_t at = rms_norm_backward_defaults;
+  at.axes = axes;
+  Arg arguments[] = {dy, x, weight, rstd};
+  return call_op(op_def(OpId::rms_norm_backward), arguments, 4, &at);
+}
+
 // ---- round
 static const dg_dtype_t round_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
 static const TypeDef round_types[] = {{"T", round_T, DG_DTYPE_NONE, false}};
@@ -3236,6 +3301,8 @@ const OpDef op_table[] = {
     {"relu", "max(x, 0); NaN for NaN.", ops::relu_inputs, nullptr, ops::relu_outputs, ops::relu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::relu_gradient, ops::relu_saves_inputs, ops::relu_saves_outputs, ops::relu_differentiable, ops::relu_decompose, ops::relu_parts},
     {"remainder", "a - floor(a / b) * b, which has the sign of b, as Python's a % b.", ops::remainder_inputs, nullptr, ops::remainder_outputs, ops::remainder_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::remainder_gradient, ops::remainder_saves_inputs, ops::remainder_saves_outputs, ops::remainder_differentiable, nullptr, nullptr},
     {"right_shift", "a with its bits b places lower; what moves in is the sign.", ops::right_shift_inputs, nullptr, ops::right_shift_outputs, ops::right_shift_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"rms_norm", "x / sqrt(mean of squares + epsilon) over the last axes, then times weight.", ops::rms_norm_inputs, ops::rms_norm_attributes, ops::rms_norm_outputs, ops::rms_norm_types, 2, 2, 2, 1, 1, false, false, false, false, sizeof(dg_rms_norm_attributes_t), &ops::rms_norm_defaults, ops::rms_norm_require, ops::rms_norm_infer, ops::rms_norm_gradient, ops::rms_norm_saves_inputs, ops::rms_norm_saves_outputs, ops::rms_norm_differentiable, nullptr, nullptr},
+    {"rms_norm_backward", "The gradients of rms_norm for x and weight.", ops::rms_norm_backward_inputs, ops::rms_norm_backward_attributes, ops::rms_norm_backward_outputs, ops::rms_norm_backward_types, 4, 1, 2, 1, 2, false, false, false, false, sizeof(dg_rms_norm_backward_attributes_t), &ops::rms_norm_backward_defaults, ops::rms_norm_backward_require, ops::rms_norm_backward_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"round", "The nearest integer; of two as near the even one.", ops::round_inputs, nullptr, ops::round_outputs, ops::round_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::round_gradient, ops::round_saves_inputs, ops::round_saves_outputs, ops::round_differentiable, nullptr, nullptr},
     {"rsqrt", "1 / sqrt(x).", ops::rsqrt_inputs, nullptr, ops::rsqrt_outputs, ops::rsqrt_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::rsqrt_gradient, ops::rsqrt_saves_inputs, ops::rsqrt_saves_outputs, ops::rsqrt_differentiable, ops::rsqrt_decompose, ops::rsqrt_parts},
     {"scatter", "A copy of x with x[i][index[i][j][k]][k] = source[i][j][k] (set), or += (add), for axis 1.", ops::scatter_inputs, ops::scatter_attributes, ops::scatter_outputs, ops::scatter_types, 3, 2, 1, 2, 1, false, false, false, false, sizeof(dg_scatter_attributes_t), &ops::scatter_defaults, ops::scatter_require, ops::scatter_infer, ops::scatter_gradient, ops::scatter_saves_inputs, ops::scatter_saves_outputs, ops::scatter_differentiable, nullptr, nullptr},
@@ -3263,6 +3330,6 @@ const OpDef op_table[] = {
     {"where", "Elements of x where the condition holds, of y elsewhere.", ops::where_inputs, nullptr, ops::where_outputs, ops::where_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::where_gradient, ops::where_saves_inputs, ops::where_saves_outputs, ops::where_differentiable, nullptr, nullptr},
 };
 
-const int op_count = 132;
+const int op_count = 134;
 
 }  // namespace dougong

@@ -6,7 +6,7 @@
 
 namespace dougong {
 
-enum class OpId : uint16_t { abs, acos, acosh, adamw, add, addcdiv, addcmul, all, any, arange, argmax, argmin, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cast, cat, ceil, celu, clamp, conv2d, conv2d_backward_input, conv2d_backward_weight, copy, copysign, cos, cosh, count_nonzero, cross_entropy, cross_entropy_backward, cumprod, cumsum, div, elu, embedding, embedding_backward, eq, erf, erfc, exp, exp2, expm1, floor, floor_divide, fmod, full, gather, ge, gelu, gelu_backward, gelu_tanh, gt, hardsigmoid, hardswish, hardtanh, hypot, isfinite, isinf, isnan, layer_norm, layer_norm_backward, le, leaky_relu, left_shift, lerp, log, log10, log1p, log2, log_sigmoid, log_softmax, log_softmax_backward, logaddexp, logical_and, logical_not, logical_or, logical_xor, logsumexp, lt, masked_fill, matmul, max, max_pool2d, max_pool2d_backward, maximum, mean, min, minimum, mish, mul, ne, neg, norm, normal, pad, pow, prod, reciprocal, relu, remainder, right_shift, round, rsqrt, scatter, selu, sgd, sigmoid, sign, silu, sin, sinh, softmax, softmax_backward, softplus, softsign, sort, sqrt, square, sub, sum, tan, tanh, trunc, uniform, var, where };
+enum class OpId : uint16_t { abs, acos, acosh, adamw, add, addcdiv, addcmul, all, any, arange, argmax, argmin, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cast, cat, ceil, celu, clamp, conv2d, conv2d_backward_input, conv2d_backward_weight, copy, copysign, cos, cosh, count_nonzero, cross_entropy, cross_entropy_backward, cumprod, cumsum, div, elu, embedding, embedding_backward, eq, erf, erfc, exp, exp2, expm1, floor, floor_divide, fmod, full, gather, ge, gelu, gelu_backward, gelu_tanh, gt, hardsigmoid, hardswish, hardtanh, hypot, isfinite, isinf, isnan, layer_norm, layer_norm_backward, le, leaky_relu, left_shift, lerp, log, log10, log1p, log2, log_sigmoid, log_softmax, log_softmax_backward, logaddexp, logical_and, logical_not, logical_or, logical_xor, logsumexp, lt, masked_fill, matmul, max, max_pool2d, max_pool2d_backward, maximum, mean, min, minimum, mish, mul, ne, neg, norm, normal, pad, pow, prod, reciprocal, relu, remainder, right_shift, rms_norm, rms_norm_backward, round, rsqrt, scatter, selu, sgd, sigmoid, sign, silu, sin, sinh, softmax, softmax_backward, softplus, softsign, sort, sqrt, square, sub, sum, tan, tanh, trunc, uniform, var, where };
 
 // One typed function an op. A number among the inputs is weak. Ops without inputs are told the device.
 namespace ops {
@@ -118,6 +118,8 @@ Tensor reciprocal(const Arg &x);
 Tensor relu(const Arg &x);
 Tensor remainder(const Arg &a, const Arg &b);
 Tensor right_shift(const Arg &a, const Arg &b);
+Outputs rms_norm(const Arg &x, const Arg &weight, int64_t axes, double epsilon);
+Outputs rms_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, const Arg &rstd, int64_t axes);
 Tensor round(const Arg &x);
 Tensor rsqrt(const Arg &x);
 Tensor scatter(const Arg &x, const Arg &index, const Arg &source, int64_t axis, int32_t reduce);
