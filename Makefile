@@ -35,7 +35,7 @@ ALL_MUTANTS := conformance/tests/test_mutants.py::test_every_planted_fault_is_ca
 
 .PHONY: test
 test: build gen abi lint ## the whole test suite, and the kill rate of the planted faults
-	$(PY) -m pytest -q --deselect $(ALL_MUTANTS)
+	$(PY) -m pytest -q -n 2 --dist worksteal --deselect $(ALL_MUTANTS)
 	$(PY) -m dougong conformance mutants --json build/mutants.json
 
 .PHONY: bench

@@ -4,172 +4,28 @@ Finite differences in float32 cannot see errors below 1e-4, so a gradient is jud
 in float64 on the host, against differences of the oracle. The *device's* float32 gradient is then held, element by
 element, against the host's float64 gradient.
 
-The values are drawn with gaps: distinct, apart from each other and from zero, so that no step of the differences
-crosses a kink. What holds at a kink is stated in `kinks.yaml`.
+No step of the differences may cross a kink, so `subjects` draws values that keep apart. `corners` asks the same where
+they meet, `second_order` the same of the gradient's own gradient.
 """
 
 from __future__ import annotations
 
 import functools
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import moved, questions, tolerance
+from .subjects import Subject, differentiable, values
 
 STEP = 1e-3
 # The error of a central difference of fourth order with this step is some 1e-11 of the values in play, their rounding
 # over the step 1e-13: 1e-8 leaves room for steep functions, and a wrong term stands out by orders of magnitude.
 FORMULA_LIMIT = 1e-8
 FORMULA_SIZE = 100  # elements an input: more leave no gaps
-DEVICE_SIZE = 20_000  # elements of all inputs: more show nothing new, and cost time
 LAYOUTS = ("dense", "strided", "summed")
-# Shapes that broadcast, for the first, second and third input of an elementwise op.
-BROADCASTS = {
-    "broadcast-axes": ((2, 3, 4), (3, 1), (4,)),
-    "broadcast-both": ((3, 1), (1, 4), (2, 1, 1)),
-    "broadcast-scalar": ((5,), (), (5,)),
-    "broadcast-to": ((), (5,), (1,)),
-}
-
-Arrays = list[np.ndarray | None]
-
-
-@dataclass(frozen=True)
-class Subject:
-    """An op, the shapes and attributes of one of its cases."""
-
-    op: str
-    case: str
-
-    @property
-    def seed(self) -> int:
-        return zlib.crc32(f"{self.op}/{self.case}".encode())
-
-
-def differentiable(op: Any) -> list[int]:
-    """The inputs that have a gradient. Of a variadic input the index stands for all."""
-    if op.grad == "custom":
-        named = [i.name for i in op.inputs]
-    else:
-        named = [name.strip() for key in op.grad for name in key.split(",")]
-    return [i for i, described in enumerate(op.inputs) if described.name in named]
-
-
-@functools.cache
-def subjects(name: str) -> tuple[Subject, ...]:
-    """The cases of an op that differ in shapes or attributes, and broadcasting ones for an elementwise op."""
-    op = questions.kernels().load(name)
-    found: dict[str, Subject] = {}
-    for key, case in questions.cases_by_id(name).items():
-        signature = _signature(op, case)
-        if signature:
-            found.setdefault(signature, Subject(name, key))
-    if op.elementwise and len(op.inputs) > 1 and found:
-        found |= {case: Subject(name, case) for case in BROADCASTS}
-    return tuple(found.values())
-
-
-def _signature(op: Any, case: Any) -> str:
-    """Equal for cases that ask the same of a gradient; empty for those that ask nothing of it."""
-    choice = _choice(op, case, "float64")
-    if choice is None or not case.get("differentiable", True):
-        return ""
-    inputs, attributes = questions.kernels("cases").draw(op, case, choice, 0)
-    if sum(x.size for x in inputs if x is not None) > DEVICE_SIZE:
-        return ""
-    if any(variable.index for variable in op.types):
-        try:
-            questions.oracle(op, inputs, attributes)
-        except IndexError:
-            return ""
-    shapes = [None if x is None else x.shape for x in inputs]
-    return f"{shapes} {attributes}"
-
-
-def _choice(op: Any, case: Any, dtype: str) -> tuple[str, ...] | None:
-    """The dtypes of a call in which all values have this one."""
-    for choice in questions.dtype_choices(op, case):
-        if all(v.index or d == dtype for v, d in zip(op.types, choice, strict=True)):
-            return choice
-    return None
-
-
-# -- values --------------------------------------------------------------------------------------------------------
-
-
-@functools.lru_cache(maxsize=64)
-def values(subject: Subject) -> tuple[tuple[np.ndarray | None, ...], dict[str, Any]]:
-    """Inputs in float64 that are float32 numbers, with gaps, and attributes for dtype float64."""
-    op = questions.kernels().load(subject.op)
-    drawn, attributes = _drawn(op, subject)
-    inputs = _with_gaps(op, drawn, subject.seed, positive=False)
-    if not _finite(op, inputs, attributes):
-        inputs = _with_gaps(op, drawn, subject.seed, positive=True)
-    return tuple(inputs), attributes
-
-
-def is_finite(subject: Subject) -> bool:
-    """Whether the outputs are numbers, so that differences of them mean something."""
-    return _finite(questions.kernels().load(subject.op), *values(subject))
-
-
-def _finite(op: Any, inputs: Sequence[np.ndarray | None], attributes: dict[str, Any]) -> bool:
-    outputs = questions.oracle(op, inputs, attributes)
-    return all(np.isfinite(y).all() for y in outputs if y.dtype.kind == "f")
-
-
-def _drawn(op: Any, subject: Subject) -> tuple[Arrays, dict[str, Any]]:
-    cases = questions.cases_by_id(op.name)
-    if subject.case in cases:
-        case = cases[subject.case]
-        return questions.kernels("cases").draw(op, case, _choice(op, case, "float64"), subject.seed)
-    first = cases[subjects(subject.op)[0].case]
-    inputs, attributes = questions.kernels("cases").draw(op, first, _choice(op, first, "float64"), subject.seed)
-    shapes = BROADCASTS[subject.case]
-    return [_like(x, shapes[i % 3], subject.seed + i) for i, x in enumerate(inputs)], attributes
-
-
-def _like(x: np.ndarray | None, shape: tuple[int, ...], seed: int) -> np.ndarray | None:
-    if x is None or x.dtype.kind == "f":
-        return x if x is None else np.zeros(shape, x.dtype)
-    return np.random.default_rng(seed).integers(0, 2, shape).astype(x.dtype)
-
-
-def _with_gaps(op: Any, drawn: Arrays, seed: int, positive: bool) -> Arrays:
-    """Each float replaced by a place on one common grid, taken once: no two inputs have near values either."""
-    floats = [x is not None and x.dtype.kind == "f" for x in drawn]
-    counts = [x.size if is_float else 0 for x, is_float in zip(drawn, floats, strict=True)]
-    total = sum(counts)
-    places = np.random.default_rng(seed).permutation((np.arange(total) + 0.5) / max(total, 1))
-    parts = np.split(places, np.cumsum(counts)[:-1])
-    names = [i.name for i in op.inputs] + [op.inputs[-1].name] * (len(drawn) - len(op.inputs))
-    return [
-        _on_grid(part, _domain(op, name, positive)).reshape(x.shape) if is_float else x
-        for name, x, is_float, part in zip(names, drawn, floats, parts, strict=True)
-    ]
-
-
-def _domain(op: Any, name: str, positive: bool) -> list[tuple[float, float]]:
-    """The intervals that values come from: away from zero, or the op's own."""
-    low, high = map(float, op.domain.get(name, (0.0 if positive else -2.0, 2.0)))
-    low, high = max(low, -2.0), min(high, 2.0)
-    if low < 0 < high:
-        return [(low, low / 5), (high / 5, high)]
-    return [(low + (high - low) / 5, high)]
-
-
-def _on_grid(places: np.ndarray, intervals: Sequence[tuple[float, float]]) -> np.ndarray:
-    """Places from 0 to 1 as numbers in the intervals, in the order of both. Each is a float32 number."""
-    scaled = places * len(intervals)
-    which = scaled.astype(int)
-    low, high = (np.array([interval[side] for interval in intervals]) for side in (0, 1))
-    return (low[which] + (scaled - which) * (high - low)[which]).astype(np.float32).astype(np.float64)
-
-
 # -- gradients -----------------------------------------------------------------------------------------------------
 
 
@@ -205,19 +61,22 @@ class Gradients:
         self, device: str, inputs: Sequence[np.ndarray | None], directions: Sequence[np.ndarray], layout: str = "dense"
     ) -> list[np.ndarray]:
         """The vector-Jacobian product, in the dtype of the inputs."""
-        dougong = self.dougong
         tensors = [self._tensor(x, device, layout) for x in inputs]
         leaves = [tensors[i] for i in self.wanted]
         for leaf in leaves:
             leaf.requires_grad = True
-        result = self._call(tensors)
-        results = [y for y in (result if isinstance(result, tuple) else (result,)) if y.is_floating_point()]
-        starts = [self._direction(v, device, layout) for v in directions]
-        found = dougong.autograd.grad(results, leaves, starts, allow_unused=True)
+        found = self.first(tensors, [self._direction(v, device, layout) for v in directions])
         return [
             np.zeros(leaf.shape, x.dtype) if g is None else g.cpu().numpy()
             for g, leaf, x in zip(found, leaves, [inputs[i] for i in self.wanted], strict=True)
         ]
+
+    def first(self, tensors: Sequence[Any], starts: Sequence[Any], create_graph: bool = False) -> Sequence[Any]:
+        """The gradients of a call for all wanted inputs; None for what it does not depend on."""
+        result = self._call(list(tensors))
+        results = [y for y in (result if isinstance(result, tuple) else (result,)) if y.is_floating_point()]
+        leaves = [tensors[i] for i in self.wanted]
+        return self.dougong.autograd.grad(results, leaves, list(starts), create_graph=create_graph, allow_unused=True)
 
     def _call(self, tensors: list[Any]) -> Any:
         arguments = [tensors] if self.op.inputs[0].variadic else tensors
@@ -251,10 +110,16 @@ def formula_errors(gradients: Gradients) -> Iterator[tuple[str, float, float, fl
     for position, gradient in zip(gradients.wanted, found, strict=True):
         step = rng.uniform(-1.0, 1.0, size=inputs[position].shape)
         along = functools.partial(_along, gradients, directions, position, step)
-        terms = [along(STEP), along(-STEP), along(2 * STEP), along(-2 * STEP)]
-        difference = (8 * (terms[0][0] - terms[1][0]) - (terms[2][0] - terms[3][0])) / (12 * STEP)
-        scale = float(np.sum(np.abs(gradient * step))) + terms[0][1]
-        yield input_name(gradients.op, position), float(difference), float(np.sum(gradient * step)), scale
+        difference, scale = central(along)
+        scale += float(np.sum(np.abs(gradient * step)))
+        yield input_name(gradients.op, position), difference, float(np.sum(gradient * step)), scale
+
+
+def central(along: Callable[[float], tuple[float, float]]) -> tuple[float, float]:
+    """The derivative of the first of two values at 0, by central differences of fourth order, and the second one."""
+    near, far = ((along(length), along(-length)) for length in (STEP, 2 * STEP))
+    difference = 8 * (near[0][0] - near[1][0]) - (far[0][0] - far[1][0])
+    return difference / (12 * STEP), near[0][1]
 
 
 def _along(
@@ -282,8 +147,9 @@ def _expected(subject: Subject, constant: bool, dougong: Any) -> tuple[list[np.n
         inputs, starts = arrays[: len(gradients.inputs)], arrays[len(gradients.inputs) :]
         return gradients.by_runtime("cpu:0", inputs, starts)
 
+    meeting = len(gradients.inputs) if subject.corners else 0
     narrow = [narrowed(x) for x in (*gradients.inputs, *directions)]
-    return references, moved.expected_errors(computed, narrow, references, subject.seed)
+    return references, moved.expected_errors(computed, narrow, references, subject.seed, meeting)
 
 
 def narrowed(x: np.ndarray | None) -> np.ndarray | None:

@@ -124,8 +124,9 @@ class Translator:
         outputs = [output.name for output in self.op.outputs]
         if name in outputs and self.values is None:
             return self.output(outputs.index(name))
-        if (output := self.gradient_index(name)) is not None:
-            return f"g.gradient({output})"
+        if self.gradient and name.startswith("d") and name[1:] in outputs:
+            word = "gradient" if name[1:] in self.op.returns else "hidden_gradient"
+            return f"g.{word}({outputs.index(name[1:])})"
         for attribute in self.op.attributes:
             if attribute.name == name:
                 return attribute_value(attribute)

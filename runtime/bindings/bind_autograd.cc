@@ -79,9 +79,38 @@ void record_python(const std::string &name, const std::vector<Tensor> &inputs, c
   set_history(node, outputs.data(), int(outputs.size()));
 }
 
+// `with _Recomputation(again):` around the first run of a call that saves nothing.
+class PyRecomputation {
+ public:
+  explicit PyRecomputation(py::object again)
+      : call_(std::make_shared<Recomputation>([function = shared(std::move(again))] {
+          const py::gil_scoped_acquire lock;
+          (*function)();
+        })) {}
+  void enter() { scope_ = std::make_unique<Recomputation::Scope>(*call_, false); }
+  void exit(const py::args &) { scope_ = nullptr; }
+
+ private:
+  std::shared_ptr<Recomputation> call_;
+  std::unique_ptr<Recomputation::Scope> scope_;
+};
+
+void bind_saved(py::module_ &module) {
+  py::class_<SavedTensor>(module, "_SavedTensor", "A tensor kept for the backward pass.")
+      .def(py::init([](const Tensor &tensor) { return SavedTensor(tensor, false); }))
+      .def(
+          "unpack", [](const SavedTensor &saved, const char *user) { return saved.unpack(user, nullptr, 0); },
+          "The tensor; raises if it was written since. `user` is named by the error.");
+  py::class_<PyRecomputation>(module, "_Recomputation")
+      .def(py::init<py::object>())
+      .def("__enter__", &PyRecomputation::enter)
+      .def("__exit__", &PyRecomputation::exit);
+}
+
 }  // namespace
 
 void bind_autograd(py::module_ &module) {
+  bind_saved(module);
   module.def("is_grad_enabled", &grad_enabled);
   module.def("_set_grad_enabled", &set_grad_enabled);
   module.def("_backward", [](const std::vector<Tensor> &roots, std::vector<Tensor> gradients, bool retain_graph,

@@ -52,6 +52,7 @@ py::object make_capsule(const Tensor &tensor, const char *name) {
 }
 
 py::object to_capsule(const Tensor &tensor, bool versioned) {
+  refuse_read("the memory of a tensor is exported");
   if (tensor.requires_grad())
     fail(DG_STATUS_INVALID_ARGUMENT, "a tensor that needs a gradient cannot be exported; detach() it first");
   if (!versioned && tensor->storage->read_only)

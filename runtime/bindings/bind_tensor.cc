@@ -4,6 +4,7 @@
 #include "../src/autograd.h"
 #include "../src/ladder.h"
 #include "../src/ledger.h"
+#include "../src/recording.h"
 #include "../src/stream.h"
 #include "../src/views.h"
 #include "py_common.h"
@@ -34,12 +35,15 @@ void copy_from_host(const Tensor &tensor, const py::buffer &buffer) {
   Device &device = tensor.device();
   device.copy_from_host(tensor->storage->handle, tensor.descriptor().byte_offset, host.ptr, tensor.nbytes(),
                         device.current_stream());
+  if (Recorder *now = recorder())
+    now->add_upload(tensor->storage, tensor.descriptor().byte_offset, host.ptr, tensor.nbytes());
 }
 
 void copy_to_host(const Tensor &tensor, const py::buffer &buffer) {
   const py::buffer_info host = buffer.request(true);
   check_size(tensor, host);
   if (tensor.numel() == 0) return;
+  refuse_read("the values of a tensor are copied to the host");
   const Unlocked unlocked;
   Device &device = tensor.device();
   device.copy_to_host(host.ptr, tensor->storage->handle, tensor.descriptor().byte_offset, tensor.nbytes(),
@@ -195,6 +199,7 @@ void host_view_dealloc(PyObject *object) {
 }  // namespace
 
 PyObject *make_host_view(const Tensor &tensor) {
+  refuse_read("the memory of a tensor is shown to the host");
   if (!tensor.device().host_accessible())
     fail(DG_STATUS_UNSUPPORTED, "the memory of %s cannot be seen by the host; copy it with .cpu()",
          tensor.device().name().c_str());
@@ -248,6 +253,7 @@ void bind_tensor(py::module_ &module) {
                "data can be replaced by the same shape only, and a float by a float; found %s %s for %s %s",
                dtype_name(source.dtype()).c_str(), source.shape().text().c_str(), dtype_name(tensor.dtype()).c_str(),
                tensor.shape().text().c_str());
+        note_change(tensor);
         const Tensor fresh = source.detach();
         for (int64_t i = 0; i < fresh.ndim(); ++i) tensor->descriptor.strides[i] = fresh.stride(i);
         tensor->descriptor.data = fresh.descriptor().data;

@@ -21,4 +21,5 @@ PYBIND11_MODULE(_core, module) {
   bind_tensor(module);
   bind_autograd(module);
   bind_dlpack(module);
+  bind_jit(module);
 }

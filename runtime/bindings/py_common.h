@@ -39,6 +39,11 @@ PyObject *shape_to_python(const Shape &shape);
 
 // Of bind_errors.cc.
 void set_python_error(const Error &error);
+// Of bind_jit.cc: throws, with the line of the program, while calls are tried out or recorded for dougong.jit.
+void raise_refused_read(const char *what);
+inline void refuse_read(const char *what) {
+  if (reads_refused()) raise_refused_read(what);
+}
 // Of bind_device.cc.
 Device &device_from_python(PyObject *object);
 PyObject *device_to_python(Device &device);
@@ -72,6 +77,7 @@ void bind_device(pybind11::module_ &module);
 void bind_tensor(pybind11::module_ &module);
 void bind_autograd(pybind11::module_ &module);
 void bind_dlpack(pybind11::module_ &module);
+void bind_jit(pybind11::module_ &module);
 
 }  // namespace dougong
 

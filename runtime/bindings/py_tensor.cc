@@ -8,6 +8,7 @@
 #include "../src/autograd.h"
 #include "../src/fronts.h"
 #include "../src/generated/ops.h"
+#include "../src/recording.h"
 #include "../src/shape_rules.h"
 #include "../src/views.h"
 #include "py_common.h"
@@ -207,6 +208,7 @@ PyObject *item(const Tensor &tensor) {
   if (tensor.numel() != 1)
     fail(DG_STATUS_INVALID_ARGUMENT, "only a tensor of one element is a number; found shape %s",
          tensor.shape().text().c_str());
+  refuse_read("the value of a tensor is read");
   unsigned char bytes[16];
   Device &device = tensor.device();
   {
@@ -285,6 +287,7 @@ int set_requires_grad(PyObject *self, PyObject *value, void *) {
                dtype_name(tensor.dtype()).c_str());
         if (!wanted && tensor->autograd && tensor->autograd->grad_fn)
           fail(DG_STATUS_INVALID_ARGUMENT, "requires_grad can only be changed on a leaf; detach() gives one");
+        if (wanted != tensor.requires_grad()) note_change(tensor);
         if (wanted || tensor->autograd) autograd_meta(tensor).requires_grad = wanted;
         return 0;
       },
@@ -297,6 +300,7 @@ PyObject *get_is_leaf(PyObject *self, void *) {
 PyObject *get_grad(PyObject *self, void *) {
   return guarded([&] {
     const Tensor tensor = as_tensor(self);
+    if (Recorder *now = recorder()) now->note_grad(*tensor.get(), false);
     return wrap(tensor->autograd ? tensor->autograd->grad : Tensor());
   });
 }
@@ -312,6 +316,7 @@ int set_grad(PyObject *self, PyObject *value, void *) {
             fail(DG_STATUS_INVALID_ARGUMENT, "grad has shape %s, the tensor %s", gradient.shape().text().c_str(),
                  tensor.shape().text().c_str());
         }
+        if (Recorder *now = recorder()) now->note_grad(*tensor.get(), true);
         if (gradient.defined() || tensor->autograd) autograd_meta(tensor).grad = gradient;
         return 0;
       },

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "gradients.h"
+#include "recording.h"
 
 namespace dougong {
 
@@ -39,7 +40,11 @@ std::vector<Tensor> AccumulateNode::apply(std::vector<Tensor> gradients) {
     Tensor replaced = hook(gradient);
     if (replaced.defined()) gradient = replaced;
   }
-  if (meta.grad.defined()) {
+  if (Recorder *now = recorder()) now->note_grad(*leaf, false);
+  if (meta.grad.defined() && recorder() && !enabled && meta.grad.is_contiguous()) {
+    Arg terms[] = {meta.grad, gradient};  // a replay finds it in the same memory
+    call_op(op_def(OpId::add), terms, 2, nullptr, nullptr, &meta.grad);
+  } else if (meta.grad.defined()) {
     meta.grad = meta.grad + gradient;
   } else {
     // Somebody else may hold the same tensor: a gradient of its own, unless nobody does.
@@ -109,21 +114,35 @@ bool any_requires_grad(const Tensor *tensors, int count) {
 }
 
 SavedTensor::SavedTensor(const Tensor &tensor, bool is_output)
-    : tensor_(is_output ? tensor.detach() : tensor), version_(tensor->storage->version.load()), is_output_(is_output) {}
+    : version_(tensor->storage->version.load()), is_output_(is_output) {
+  Recomputation *call = Recomputation::current();
+  const bool leaf = tensor.requires_grad() && !tensor->autograd->grad_fn;  // it is there anyway
+  if (!call || (leaf && !is_output)) {
+    tensor_ = is_output ? tensor.detach() : tensor;
+    return;
+  }
+  slot_ = call->take(tensor);
+  needs_gradient_ = !is_output && tensor.requires_grad();
+  if (!needs_gradient_) return;
+  made_by_ = tensor->autograd->grad_fn;
+  output_index_ = tensor->autograd->output_index;
+}
 
-Tensor SavedTensor::unpack(const OpDef *op, Node *owner, int output_index) const {
-  if (!tensor_.defined()) return {};
-  if (tensor_->storage->version.load() != version_)
+Tensor SavedTensor::unpack(const char *user, const Ref<Node> &owner, int output_index) const {
+  if (!slot_ && !tensor_.defined()) return {};
+  const Tensor value = slot_ ? slot_->call->value(*slot_) : tensor_;
+  const uint64_t version = slot_ ? slot_->version : version_;
+  if (value->storage->version.load() != version)
     fail(DG_STATUS_INVALID_ARGUMENT,
          "a tensor of shape %s that the gradient of %s needs was written in place after it had been used (%llu writes "
          "since); clone it before the write",
-         tensor_.shape().text().c_str(), op->name, (unsigned long long)(tensor_->storage->version.load() - version_));
-  if (!is_output_ || !enabled) return tensor_;
-  Tensor result = tensor_.detach();
+         value.shape().text().c_str(), user, (unsigned long long)(value->storage->version.load() - version));
+  if (!enabled || !(is_output_ || needs_gradient_)) return slot_ ? value.detach() : value;
+  Tensor result = value.detach();
   AutogradMeta &meta = autograd_meta(result);
   meta.requires_grad = true;
-  meta.grad_fn = Ref<Node>(owner);
-  meta.output_index = output_index;
+  meta.grad_fn = is_output_ ? owner : made_by_;
+  meta.output_index = is_output_ ? output_index : output_index_;
   return result;
 }
 
@@ -142,6 +161,10 @@ std::vector<Tensor> OpNode::apply(std::vector<Tensor> gradients) {
          op.name);
   GradCall call(*this, gradients);
   op.gradient(call);
+  for (int i = op.return_count; i < op.output_count; ++i)
+    if (gradients[size_t(i)].defined() && !(call.taken >> i & 1))
+      fail(DG_STATUS_UNIMPLEMENTED, "%s: the gradient of its gradient is not there: nothing is known of %s", op.name,
+           op.outputs[i].name);
   return std::move(call.results);
 }
 
@@ -388,6 +411,7 @@ Tensor root_gradient(const Tensor &root, const Tensor &given) {
 std::vector<Tensor> backward(const std::vector<Tensor> &roots, std::vector<Tensor> gradients, bool retain_graph,
                              bool create_graph, const std::vector<Tensor> &inputs) {
   NoGrad mode(create_graph);
+  if (Recorder *now = recorder()) now->note_backward();
   gradients.resize(roots.size());
   Engine engine(retain_graph, inputs);
   for (size_t i = 0; i < roots.size(); ++i) engine.add_root(roots[i], root_gradient(roots[i], gradients[i]));

@@ -8,6 +8,7 @@
 
 #include "dispatch.h"
 #include "op.h"
+#include "recompute.h"
 #include "tensor.h"
 
 namespace dougong {
@@ -36,19 +37,24 @@ struct AutogradMeta {
   int64_t view_version = -1;  // of a view: the storage's version when it was made
 };
 
-// A tensor kept for the backward pass, with a check that nobody has written to it meanwhile.
+// A tensor kept for the backward pass, with a check that nobody has written to it meanwhile. Within a call that is to
+// be made again, the value is left out, and only its history is kept.
 class SavedTensor {
  public:
   SavedTensor() = default;
   SavedTensor(const Tensor &tensor, bool is_output);
-  // `owner` made it, if it is an output of that node.
-  Tensor unpack(const OpDef *op, Node *owner, int output_index) const;
-  void release() { tensor_ = Tensor(); }
+  // `owner` made it, if it is an output of that node; `user` is named by an error.
+  Tensor unpack(const char *user, const Ref<Node> &owner, int output_index) const;
+  void release() { tensor_ = Tensor(), slot_ = nullptr; }
 
  private:
   Tensor tensor_;
   uint64_t version_ = 0;
   bool is_output_ = false;
+  std::shared_ptr<RecomputeSlot> slot_;  // in place of tensor_
+  bool needs_gradient_ = false;          // of a value that was left out
+  Ref<Node> made_by_;
+  int output_index_ = 0;
 };
 
 struct TensorMeta {
@@ -97,11 +103,16 @@ class GradCall {
     results.resize(size_t(node.input_count));
   }
   bool needs(int input) const { return bool(node.edges[size_t(input)].node); }
-  Tensor input(int i) const { return node.inputs[size_t(i)].unpack(&node.op, nullptr, 0); }
-  Tensor output(int i) const { return node.outputs[size_t(i)].unpack(&node.op, &node, i); }
+  Tensor input(int i) const { return node.inputs[size_t(i)].unpack(node.op.name, nullptr, 0); }
+  Tensor output(int i) const { return node.outputs[size_t(i)].unpack(node.op.name, Ref<Node>(&node), i); }
   const TensorMeta &meta(int i) const { return node.input_metas[size_t(i)]; }
   Tensor gradient(int output) const;  // of an output; zeros if none came
   bool came(int output) const { return gradients[size_t(output)].defined(); }
+  // Of an output that callers do not see: undefined if none came, as it is unless a gradient is differentiated.
+  Tensor hidden_gradient(int output) {
+    taken |= 1u << output;
+    return gradients[size_t(output)];
+  }
   void set(int input, const Tensor &gradient) { results[size_t(input)] = gradient; }
   template <class Attributes>
   const Attributes &attributes() const {
@@ -111,6 +122,7 @@ class GradCall {
   OpNode &node;
   std::vector<Tensor> &gradients;
   std::vector<Tensor> results;
+  unsigned taken = 0;  // the hidden outputs whose gradients were asked for
 };
 
 // A node for what is not an op of the table: views, copies between devices.

@@ -5,6 +5,7 @@
 #include "autograd.h"
 #include "generated/ops.h"
 #include "ladder.h"
+#include "recording.h"
 #include "shape_rules.h"
 #include "stream.h"
 #include "views.h"
@@ -208,8 +209,10 @@ CachedScalar &cached_scalar(Device &device, dg_dtype_t dtype, const void *bytes,
 Tensor scalar_tensor(const Scalar &value, dg_dtype_t dtype, Device &device) {
   unsigned char bytes[16] = {};
   const size_t size = encode_scalar(value, dtype, bytes);
+  const Unrecorded unrecorded;
   if (!device.synchronous()) {
     Tensor tensor = Tensor::empty({}, dtype, device);
+    tensor->storage->constant = true;
     const Unlocked unlocked;
     device.fill(tensor->storage->handle, tensor.descriptor().byte_offset, bytes, size, 1, device.current_stream());
     return tensor;
@@ -217,6 +220,7 @@ Tensor scalar_tensor(const Scalar &value, dg_dtype_t dtype, Device &device) {
   CachedScalar &slot = cached_scalar(device, dtype, bytes, size);
   if (slot.device == &device && slot.dtype == dtype && std::memcmp(slot.bytes, bytes, size) == 0) return slot.tensor;
   Tensor tensor = Tensor::empty({}, dtype, device);
+  tensor->storage->constant = true;
   device.copy_from_host(tensor->storage->handle, tensor.descriptor().byte_offset, bytes, size, device.current_stream());
   slot.device = &device, slot.dtype = dtype, slot.tensor = tensor;
   std::memcpy(slot.bytes, bytes, sizeof bytes);
@@ -228,10 +232,13 @@ Tensor to_device(const Tensor &tensor, Device &device) {
   if (&from == &device) return tensor;
   const Tensor source = contiguous(tensor.detach());
   Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), device);
-  if (result.nbytes() > 0) {
+  if (result.nbytes() > 0 && !rehearsal()) {
     const Unlocked unlocked;
     Device::copy_between(device, result->storage->handle, result.descriptor().byte_offset, from,
                          source->storage->handle, source.descriptor().byte_offset, result.nbytes());
+    if (Recorder *now = recorder())
+      now->add_transfer(result->storage, result.descriptor().byte_offset, source->storage,
+                        source.descriptor().byte_offset, result.nbytes());
   }
   record_function("to_device", tensor, result, [&from](const Tensor &dy) { return to_device(dy, from); });
   return result;

@@ -50,13 +50,15 @@ Tensor clamp_backward(const Tensor &dy, const Tensor &x, const Tensor &min, cons
 
 Tensor clamp_backward_min(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max) {
   const Tensor result = masked_fill(dy, ge(x, min), 0);
-  return max.defined() ? masked_fill(result, ge(min, max), 0) : result;
+  return max.defined() ? masked_fill(result, gt(min, max), 0) : result;
 }
 
 Tensor clamp_backward_max(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max) {
   const Tensor decided = min.defined() ? logical_or(gt(x, max), gt(min, max)) : gt(x, max);
   return masked_fill(dy, logical_not(decided), 0);
 }
+
+Tensor ratio_or_zero(const Tensor &a, const Tensor &b) { return masked_fill(a / b, eq(b, 0), 0); }
 
 Tensor prod_backward(const Tensor &dy, const Tensor &x, IntList axes, bool keepdim) {
   const Tensor zero = eq(x, 0), safe = masked_fill(x, zero, 1);
@@ -67,7 +69,7 @@ Tensor prod_backward(const Tensor &dy, const Tensor &x, IntList axes, bool keepd
 }
 
 Tensor norm_backward(const Tensor &dy, const Tensor &x, const Tensor &y, double p, IntList axes, bool keepdim) {
-  if (p == 0) return zeros(x.shape(), x.dtype(), x.device());
+  if (p == 0 || x.numel() == 0) return zeros(x.shape(), x.dtype(), x.device());
   if (std::isinf(p)) return shared_among_ties(dy, abs(x), y, axes, keepdim) * sign(x);
   const Tensor start = restored(dy, x.shape(), axes, keepdim);
   if (p == 1) return sign(x) * start;
@@ -99,6 +101,19 @@ Tensor slice_backward(const Tensor &dy, const Shape &shape, int64_t axis, int64_
   record_function("slice_backward", dy, result,
                   [=](const Tensor &ddy) { return slice(ddy, axis, start, part[axis], step); });
   return result;
+}
+
+Outputs with_statistics(Outputs gradients, const Tensor &dmean, const Tensor &drstd, const Tensor &x,
+                        const Tensor &mean, const Tensor &rstd, int64_t axes) {
+  if (!dmean.defined() && !drstd.defined()) return gradients;
+  Shape last, kept(x.shape());
+  for (int64_t axis = x.ndim() - axes; axis < x.ndim(); ++axis) last.push_back(axis), kept[axis] = 1;
+  const double n = count(x.shape(), last);
+  if (dmean.defined()) gradients[0] = gradients[0] + reshape(dmean, kept) / n;
+  if (!drstd.defined()) return gradients;
+  const Tensor slope = reshape(drstd * rstd * rstd * rstd, kept) / -n;
+  gradients[0] = gradients[0] + (x - reshape(mean, kept)) * slope;
+  return gradients;
 }
 
 void cat_gradient(GradCall &g) {

@@ -32,12 +32,17 @@ Shape negated(IntList list);
 Tensor clamp_backward(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
 Tensor clamp_backward_min(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
 Tensor clamp_backward_max(const Tensor &dy, const Tensor &x, const Tensor &min, const Tensor &max);
+// a / b, and 0 where b is 0.
+Tensor ratio_or_zero(const Tensor &a, const Tensor &b);
 // The product of all others, also where elements are zero.
 Tensor prod_backward(const Tensor &dy, const Tensor &x, IntList axes, bool keepdim);
 // 0 where the norm is 0; the greatest and the least share among ties.
 Tensor norm_backward(const Tensor &dy, const Tensor &x, const Tensor &y, double p, IntList axes, bool keepdim);
 Tensor reversed_cumsum(const Tensor &tensor, int64_t axis);
 Tensor cumprod_backward(const Tensor &dy, const Tensor &x, const Tensor &y, int64_t axis);
+// The gradients of a normalisation over the last axes, and what came for its statistics, which are functions of x too.
+Outputs with_statistics(Outputs gradients, const Tensor &dmean, const Tensor &drstd, const Tensor &x,
+                        const Tensor &mean, const Tensor &rstd, int64_t axes);
 Tensor slice_backward(const Tensor &dy, const Shape &shape, int64_t axis, int64_t start, int64_t step);
 // The gradient of a loss, for each element: reduction 0 keeps them, 1 averages, 2 sums.
 Tensor loss_gradient(const Tensor &dy, const Shape &shape, int32_t reduction);
@@ -45,10 +50,8 @@ Tensor loss_gradient(const Tensor &dy, const Shape &shape, int32_t reduction);
 Tensor weighted(const Tensor &tensor, const Tensor &weight);
 // The first of several gradients with something added, where there is something.
 Outputs plus(Outputs gradients, const Tensor &more);
-// What the gradients of mean and variance are for x: of each channel, or of each row of the last axes.
+// What the gradients of the mean and variance of each channel are for x.
 Tensor moments_gradient(const Tensor &dmean, const Tensor &dvar, const Tensor &x, const Tensor &mean);
-Tensor row_moments_gradient(const Tensor &dmean, const Tensor &drstd, const Tensor &x, const Tensor &mean,
-                            const Tensor &rstd, int64_t axes);
 
 }  // namespace ops
 }  // namespace dougong

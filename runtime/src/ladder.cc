@@ -8,6 +8,7 @@
 #include "generated/ops.h"
 #include "kernel_index.h"
 #include "ledger.h"
+#include "recording.h"
 #include "registry.h"
 #include "shape_rules.h"
 #include "stream.h"
@@ -158,12 +159,20 @@ class Launch {
                           0,
                           nullptr,
                           entry.kernel.user_data};
+    if (Rehearsal *now = rehearsal()) return now->launch(op_, entry, call, inputs_);
     if (!device_.synchronous()) keep_for(stream);
     Tensor workspace;
     if (entry.kernel.plan) {
       const dg_status_t status = prepare(entry, call, workspace);
       if (status != DG_STATUS_OK) return status;
     }
+    const dg_status_t status = submit(entry, call, stream);
+    if (status == DG_STATUS_OK)
+      if (Recorder *now = recorder()) now->add_kernel(op_, entry, device_, call, inputs_, targets_);
+    return status;
+  }
+
+  dg_status_t submit(const KernelEntry &entry, const dg_kernel_call_t &call, Stream &stream) const {
     const Unlocked unlocked(!device_.synchronous() || work_bytes() > unlock_bytes);
     const Submission submission(stream);
     return entry.kernel.launch(&call);
@@ -285,10 +294,12 @@ Tensor mirror(const Tensor &tensor, Device &host) {
   const Span span = byte_span(tensor.descriptor());
   auto storage = make_ref<Storage>(host, uint64_t(span.high - span.low));
   Device &device = tensor.device();
-  if (storage->size > 0)
-    device.copy_to_host(static_cast<char *>(storage->handle) + storage->offset, tensor->storage->handle,
-                        uint64_t(int64_t(tensor.descriptor().byte_offset) + span.low), storage->size,
-                        device.current_stream());
+  const auto first = uint64_t(int64_t(tensor.descriptor().byte_offset) + span.low);
+  if (storage->size > 0) {
+    device.copy_to_host(static_cast<char *>(storage->handle) + storage->offset, tensor->storage->handle, first,
+                        storage->size, device.current_stream());
+    if (Recorder *now = recorder()) now->add_transfer(storage, storage->offset, tensor->storage, first, storage->size);
+  }
   return Tensor::over(storage, tensor.dtype(), tensor.shape(), tensor.strides(), uint64_t(-span.low));
 }
 
@@ -296,8 +307,12 @@ void write_back(const Tensor &tensor, const Tensor &copy) {
   const Span span = byte_span(tensor.descriptor());
   if (span.high == span.low) return;
   Device &device = tensor.device();
-  device.copy_from_host(tensor->storage->handle, uint64_t(int64_t(tensor.descriptor().byte_offset) + span.low),
-                        copy.host_data() + span.low, uint64_t(span.high - span.low), device.current_stream());
+  const auto first = uint64_t(int64_t(tensor.descriptor().byte_offset) + span.low);
+  const auto size = uint64_t(span.high - span.low);
+  device.copy_from_host(tensor->storage->handle, first, copy.host_data() + span.low, size, device.current_stream());
+  if (Recorder *now = recorder())
+    now->add_transfer(tensor->storage, first, copy->storage,
+                      uint64_t(int64_t(copy.descriptor().byte_offset) + span.low), size);
 }
 
 bool has_kernel(const OpDef &op, Device &device) { return !KernelIndex::of(device).candidates(op).empty(); }

@@ -23,15 +23,6 @@ Tensor moments_gradient(const Tensor &dmean, const Tensor &dvar, const Tensor &x
   return centred * per_channel(dvar * (2 / items), x.ndim()) + per_channel(dmean / items, x.ndim());
 }
 
-// The variance is rstd^-2 - epsilon, so that a change of it by 1 changes rstd by -rstd^3 / 2.
-Tensor row_moments_gradient(const Tensor &dmean, const Tensor &drstd, const Tensor &x, const Tensor &mean,
-                            const Tensor &rstd, int64_t axes) {
-  const Shape last = last_axes(x.ndim(), axes), kept = reduced(x.shape(), last, true);
-  const double items = count(x.shape(), last);
-  const Tensor slope = drstd * (rstd * square(rstd)) * (-1 / items);
-  return (wide(x) - reshape(mean, kept)) * reshape(slope, kept) + reshape(dmean / items, kept);
-}
-
 Shape other_axes(int64_t ndim, int64_t axis) {
   Shape axes;
   for (int64_t i = 0; i < ndim; ++i)

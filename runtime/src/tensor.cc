@@ -8,6 +8,7 @@
 namespace dougong {
 
 Storage::Storage(Device &device, uint64_t size) : device(device), size(size) {
+  if (recorder()) note_birth(*this);
   if (size == 0) return;
   block = device.allocator().allocate(size, device.current_stream());
   handle = block->handle;
@@ -25,6 +26,7 @@ Storage::Storage(Device &device, void *handle, uint64_t offset, uint64_t size, b
       owner_(owner) {}
 
 Storage::~Storage() {
+  if (birth) birth->note_death();
   if (block) device.allocator().free(block);
   if (release_) release_(owner_);
 }

@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "dtype.h"
+#include "observe.h"
 #include "ref.h"
 #include "shape.h"
 
@@ -35,6 +36,9 @@ class Storage : public RefCounted {
   std::atomic<uint64_t> version{0};         // counts writes in place, so that autograd sees a saved value change
   std::atomic<int64_t> recorded_write{-1};  // the version after the last write in place that autograd recorded
   Block *block = nullptr;
+  bool constant = false;  // holds a number that was made a tensor: nobody writes to it
+  bool recorded = false;  // a recording reads or writes it: see note_change
+  Ref<Birth> birth;       // if it was made while recording
 
  private:
   void (*release_)(void *) = nullptr;

@@ -179,6 +179,11 @@ TWICE = {
     "embedding": lambda x: x[dougong.tensor([0, 2, 0])] ** 2,
     "gather": lambda x: x.gather(dougong.tensor([[0, 0], [1, 1], [0, 1]]), 1) ** 2,
     "conv2d": lambda x: F.conv2d(x.reshape(1, 1, 3, 3), (x * x)[:2, :2].reshape(1, 1, 2, 2)),
+    "gelu": lambda x: F.gelu(x) ** 2,
+    "softmax": lambda x: F.softmax(x) ** 2,
+    "log_softmax": lambda x: F.log_softmax(x) ** 2,
+    "layer_norm": lambda x: F.layer_norm(x, (3,), x[0], x[1]) ** 2,
+    "cross_entropy": lambda x: F.cross_entropy(x, dougong.tensor([0, 2, 1])) ** 2,
 }
 
 
@@ -191,9 +196,8 @@ def test_gradient_of_a_gradient(name):
     check(first, positive(3, 3))
 
 
-@pytest.mark.parametrize("function", [F.gelu, F.softmax, lambda x: F.layer_norm(x, (3,))])
-def test_gradient_that_is_not_there_twice_says_so(function):
-    x = leaf(2, 3)
+def test_gradient_that_is_not_there_twice_says_so():
+    x = leaf(1, 1, 4, 4)
     with pytest.raises(NotImplementedError, match="has no gradient"):
-        (gradient,) = autograd.grad((function(x) ** 2).sum(), x, create_graph=True)
+        (gradient,) = autograd.grad((F.max_pool2d(x, 2) ** 2).sum(), x, create_graph=True)
         autograd.grad(gradient.sum(), x)

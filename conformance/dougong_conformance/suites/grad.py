@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import yaml
 
-from .. import gradients, questions, tolerance
+from .. import corners, gradients, questions, second_order, subjects, tolerance
 from ..case import Case, Context, Fail
-from ..gradients import Gradients, Subject
+from ..gradients import Gradients
 from ..session import Session
+from ..subjects import Subject
 
 LEVEL = "grad"
 KINKS = Path(gradients.__file__).parent / "kinks.yaml"
@@ -24,7 +25,7 @@ def cases(context: Context) -> Iterator[Case]:
         return
     for name in questions.kernels().op_names():
         op = questions.kernels().load(name)
-        if op.grad:
+        if op.differentiable:
             yield from _cases_of_gradients(name)
         yield _case(f"{name}/forward", ("RUN-002",), functools.partial(forward, name), forward)
         if op.elementwise:
@@ -34,12 +35,19 @@ def cases(context: Context) -> Iterator[Case]:
 
 
 def _cases_of_gradients(name: str) -> Iterator[Case]:
-    for subject in gradients.subjects(name):
-        inputs = [x for x in gradients.values(subject)[0] if x is not None]
+    for subject in subjects.subjects(name):
+        inputs = [x for x in subjects.values(subject)[0] if x is not None]
         rules = ("RUN-001", "RUN-006") if any(x.size == 0 for x in inputs) else ("RUN-001",)
-        if all(x.size <= gradients.FORMULA_SIZE for x in inputs) and gradients.is_finite(subject):
+        if all(x.size <= gradients.FORMULA_SIZE for x in inputs) and subjects.is_finite(subject):
             yield _case(f"{name}/formula/{subject.case}", rules, functools.partial(formula, subject), formula)
+            if second_order.exists(name):
+                ask = functools.partial(of_gradient, subject)
+                yield _case(f"{name}/second/{subject.case}", ("RUN-010",), ask, of_gradient)
         yield _case(f"{name}/device/{subject.case}", rules, functools.partial(on_device, subject), on_device)
+    for subject in subjects.corner_subjects(name):
+        yield _case(f"{name}/corners/{subject.case}", ("RUN-011",), functools.partial(at_corners, subject), at_corners)
+        ask = functools.partial(on_device, subject)
+        yield _case(f"{name}/device-corners/{subject.case}", ("RUN-001",), ask, on_device)
 
 
 def _case(name: str, rules: tuple[str, ...], run: Any, described: Any) -> Case:
@@ -57,6 +65,32 @@ def formula(subject: Subject, session: Session) -> None:
                 f"{subject.op}: the derivative for {name} in a random direction is {found!r} by the gradient and "
                 f"{wanted!r} by differences of the oracle"
             )
+
+
+def of_gradient(subject: Subject, session: Session) -> None:
+    """In float64 on the host the gradient of the gradient agrees with differences of the gradient."""
+    for name, wanted, found, scale in second_order.errors(Gradients(session.load_runtime(), subject)):
+        if not abs(found - wanted) <= second_order.LIMIT * scale:
+            raise Fail(
+                f"{subject.op}: the derivative of its gradient for {name} in a random direction is {found!r} by the "
+                f"gradient's own gradient and {wanted!r} by differences of the gradient"
+            )
+
+
+def at_corners(subject: Subject, session: Session) -> None:
+    """In float64 on the host, at ties, kinks and zeros, the gradient lies among the slopes on both sides of the point,
+    and is the derivative where they agree."""
+    asked = Gradients(session.load_runtime(), subject)
+    for found in corners.at_corners(asked):
+        if np.any(found.wrong):
+            place = int(np.flatnonzero(found.wrong)[0])
+            raise Fail(f"{subject.op}: {found.sentence(place)}", _point(asked, place))
+
+
+def _point(asked: Gradients, place: int) -> str:
+    if not asked.op.elementwise:
+        return "the inputs: " + "; ".join(str(None if x is None else x.tolist()) for x in asked.inputs)
+    return "at the point " + ", ".join("none" if x is None else repr(float(x[place])) for x in asked.inputs)
 
 
 def on_device(subject: Subject, session: Session) -> None:
@@ -98,14 +132,15 @@ def kinks() -> tuple[dict[str, Any], ...]:
 
 
 def at_kink(kink: dict[str, Any], session: Session) -> None:
-    """Where there is no derivative the gradient is the stated one, exactly."""
+    """Where there is no derivative the gradient is the stated one: another side of the kink is another number."""
     dougong, device = session.load_runtime(), session.device_string
     leaves = [dougong.tensor(x, dtype=dougong.float32, device=device, requires_grad=True) for x in kink["inputs"]]
     result = getattr(dougong.ops, kink["op"])(*leaves, **kink.get("attributes", {}))
+    result = result[0] if isinstance(result, tuple) else result
     start = dougong.tensor(kink["dy"], dtype=dougong.float32, device=device)
     for leaf, wanted in zip(leaves, kink["gradients"], strict=True):
         (found,) = dougong.autograd.grad(result, leaf, start, retain_graph=True)
-        if not np.array_equal(found.cpu().numpy(), np.array(wanted, np.float32), equal_nan=True):
+        if not np.allclose(found.cpu().numpy(), np.array(wanted, np.float32), rtol=1e-6, atol=0, equal_nan=True):
             raise Fail(f"{kink['op']} of {kink['inputs']}: the gradient is {found.tolist()}, wanted {wanted}")
 
 
@@ -166,8 +201,8 @@ def empty(name: str, session: Session) -> None:
     drawn, attributes = _first_call(op)
     for shape in ((0,), (3, 0, 2)):
         tensors = [None if x is None else dougong.tensor(np.zeros(shape, x.dtype), device=device) for x in drawn]
-        leaves = [t for i, t in enumerate(tensors) if i in gradients.differentiable(op) and t.is_floating_point()]
-        for leaf in leaves if op.grad else []:
+        leaves = [t for i, t in enumerate(tensors) if i in subjects.differentiable(op) and t.is_floating_point()]
+        for leaf in leaves:
             leaf.requires_grad = True
         result = getattr(dougong.ops, name)(*tensors, **attributes)
         if result.shape != shape:

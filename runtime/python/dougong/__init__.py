@@ -104,6 +104,7 @@ from ._paths import get_cmake_dir, get_include
 from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from ._rearrange import argsort, index_add, index_select, one_hot, repeat, roll, tile, topk, tril, triu
 from ._version import __version__
+from .jit import jit
 
 # Ops that are functions here under their own name; dougong.ops has all of them.
 _PUBLIC_OPS = """
@@ -117,7 +118,7 @@ sinh softmax softplus softsign sort sqrt square sub sum tan tanh trunc var where
 """.split()
 globals().update({name: getattr(ops, name) for name in _PUBLIC_OPS})
 
-_LAZY = ("nn", "optim", "data", "_serialization")
+_LAZY = ("nn", "optim", "data", "checkpoint", "_serialization")
 
 
 def __getattr__(name: str) -> Any:

@@ -90,10 +90,16 @@ def grad(
 class Context:
     """What a :class:`Function` keeps between forward and backward."""
 
-    saved_tensors: tuple[Tensor, ...] = ()
+    _saved: tuple[Any, ...] = ()
 
-    def save_for_backward(self, *tensors: Tensor) -> None:
-        self.saved_tensors = tensors
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keeps tensors, arguments or others, for ``saved_tensors`` in backward."""
+        self._saved = tuple(None if tensor is None else _core._SavedTensor(tensor) for tensor in tensors)
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What was kept. Raises if one was written in place since."""
+        return tuple(None if kept is None else kept.unpack("a Function") for kept in self._saved)
 
 
 class Function:
@@ -114,14 +120,14 @@ class Function:
             result = cls.forward(ctx, *args)
         outputs = list(result) if isinstance(result, tuple) else [result]
         outputs = [o.detach() if any(o is a for a in args) else o for o in outputs]
-        positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        positions, count = [i for i, a in enumerate(args) if isinstance(a, Tensor)], len(args)
 
         def backward_of_tensors(gradients: list[Tensor]) -> tuple[Tensor | None, ...]:
             found = cls.backward(ctx, *gradients)
             found = found if isinstance(found, tuple) else (found,)
-            if len(found) != len(args):
+            if len(found) != count:
                 raise _core.InvalidArgumentError(
-                    f"{cls.__name__}.backward returned {len(found)} gradients for {len(args)} arguments"
+                    f"{cls.__name__}.backward returned {len(found)} gradients for {count} arguments"
                 )
             return tuple(found[i] for i in positions)
 

@@ -6,10 +6,12 @@ ceil(n / 4) counters (float64: ceil(n / 2)), and the generator's offset moves by
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from . import _core
+from . import _capture, _core
 
 _ops = _core.ops
 
@@ -22,7 +24,7 @@ class Generator:
     offset: int = 0
 
     def manual_seed(self, seed: int) -> Generator:
-        self.seed, self.offset = _checked_seed(seed), 0
+        self.set_state((seed, 0))
         return self
 
     def get_state(self) -> tuple[int, int]:
@@ -30,12 +32,17 @@ class Generator:
 
     def set_state(self, state: tuple[int, int]) -> None:
         seed, offset = state
+        if _core._recording():
+            _capture.check_seeding(self, int(seed), int(offset))
         self.seed, self.offset = _checked_seed(seed), int(offset)
 
     def take(self, elements: int, itemsize: int) -> int:
         """Reserves the counters of a draw; returns the first one."""
+        counters = math.ceil(elements / (2 if itemsize == 8 else 4))
+        if _core._recording():
+            _capture.note_draw(self, counters)
         first = self.offset
-        self.offset += math.ceil(elements / (2 if itemsize == 8 else 4))
+        self.offset += counters
         return first
 
 
@@ -78,6 +85,32 @@ def get_rng_state(device: object = None) -> tuple[int, int]:
 
 def set_rng_state(state: tuple[int, int], device: object = None) -> None:
     default_generator(device).set_state(state)
+
+
+def snapshot() -> dict[str | None, tuple[int, int]]:
+    """The states of all devices' generators. That of None is the state of a generator that is made later."""
+    return {None: (_state.seed, 0), **{name: g.get_state() for name, g in _state.generators.items()}}
+
+
+def restore(states: dict[str | None, tuple[int, int]]) -> None:
+    """Brings the generators back to a :func:`snapshot`."""
+    _state.seed = states[None][0]
+    for name, generator in _state.generators.items():
+        generator.set_state(states.get(name, states[None]))
+    for name, state in states.items():
+        if name is not None and name not in _state.generators:
+            _state.generators[name] = Generator(*state)
+
+
+@contextlib.contextmanager
+def replayed(states: dict[str | None, tuple[int, int]]) -> Iterator[None]:
+    """Draws as from these states; afterwards the generators are where they were."""
+    now = snapshot()
+    restore(states)
+    try:
+        yield
+    finally:
+        restore(now)
 
 
 def draw(

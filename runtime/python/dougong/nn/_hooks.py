@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from .. import _core
+from .. import _capture, _core
 from .._core import Tensor
 
 _Hook = Callable[..., Any]
@@ -18,6 +18,7 @@ class HookHandle:
     _ids = itertools.count()
 
     def __init__(self, hooks: dict[int, Any], hook: Any, prepend: bool = False) -> None:
+        _capture.note_module_change()
         self._hooks, self._id = hooks, next(HookHandle._ids)
         later = dict(hooks) if prepend else {}
         for known in later:
@@ -26,6 +27,7 @@ class HookHandle:
         hooks.update(later)
 
     def remove(self) -> None:
+        _capture.note_module_change()
         self._hooks.pop(self._id, None)
 
     def __enter__(self) -> HookHandle:
@@ -104,6 +106,8 @@ class Hooked:
     # -- calls -----------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _core._recording():
+            _capture.note_module(self)
         if not (self._forward_pre_hooks or self._forward_hooks or self._backward_pre_hooks or self._backward_hooks):
             return self.forward(*args, **kwargs)
         args, kwargs = self._before_forward(args, kwargs)

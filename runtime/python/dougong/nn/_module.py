@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from .. import _core
+from .. import _capture, _core
 from .._autograd import no_grad
 from .._core import Tensor
 from ._hooks import Hooked
@@ -68,6 +68,7 @@ class Module(Hooked):
     # -- parts by attribute ----------------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
+        _capture.note_module_change()
         tables = self.__dict__
         if "_parameters" not in tables:
             raise AttributeError(f"{type(self).__name__}: call super().__init__() before an attribute is set")
@@ -97,6 +98,7 @@ class Module(Hooked):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __delattr__(self, name: str) -> None:
+        _capture.note_module_change()
         for table in (self._parameters, self._buffers, self._modules):
             if name in table:
                 del table[name]
@@ -109,6 +111,7 @@ class Module(Hooked):
 
     def _claim(self, name: str, table: dict[str, Any]) -> None:
         """Makes sure that `name` is in no other table, and hides no attribute."""
+        _capture.note_module_change()
         if not isinstance(name, str) or not name or "." in name:
             raise KeyError(f"a part of a module needs a name without dots; found {name!r}")
         for other in (self._parameters, self._buffers, self._modules):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from .. import _core, _creation
+from .. import _capture, _core, _creation
 from .._autograd import enable_grad, no_grad
 from .._core import Tensor
 
@@ -91,11 +91,22 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         with no_grad():
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    if parameter.grad is not None:
-                        self._update(parameter, _gradient_of(parameter), group)
+            updates = [
+                (parameter, gradient, group)
+                for group in self.param_groups
+                for parameter in group["params"]
+                if (gradient := parameter.grad) is not None
+            ]
+            if _core._recording():
+                _capture.note_updates(self, updates)
+            else:
+                self._apply(updates)
         return loss
+
+    def _apply(self, updates: Iterable[tuple[Tensor, Tensor, dict[str, Any]]]) -> None:
+        """The updates of (parameter, gradient, group). Before a replay they are called without being run."""
+        for parameter, gradient, group in updates:
+            self._update(parameter, _fitted_gradient(parameter, gradient), group)
 
     def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         raise NotImplementedError(f"{type(self).__name__} has no step")
@@ -105,7 +116,7 @@ class Optimizer:
         state = self.state.setdefault(parameter, {})
         found = state.get(name)
         if found is None:
-            found = state[name] = _creation.zeros_like(parameter)
+            found = state[name] = _core._unrecorded(lambda: _creation.zeros_like(parameter))
         elif found.device != parameter.device or found.dtype != parameter.dtype:
             found = state[name] = found.to(device=parameter.device, dtype=parameter.dtype)
         return found
@@ -175,8 +186,7 @@ def _names_and_parameters(params: Any) -> tuple[list[str], list[Tensor]]:
     return [name for name, _ in items], [parameter for _, parameter in items]
 
 
-def _gradient_of(parameter: Tensor) -> Tensor:
-    gradient = parameter.grad
+def _fitted_gradient(parameter: Tensor, gradient: Tensor) -> Tensor:
     if gradient.device != parameter.device:
         raise _core.InvalidArgumentError(f"a parameter is on {parameter.device}, its gradient on {gradient.device}")
     return gradient if gradient.dtype == parameter.dtype else gradient.to(dtype=parameter.dtype)

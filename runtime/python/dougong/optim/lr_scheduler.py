@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import _capture, _core
 from ._optimizer import Optimizer
 
 
@@ -27,6 +28,8 @@ class LRScheduler:
         raise NotImplementedError
 
     def step(self) -> None:
+        if _core._recording():
+            _capture.note_step(self)
         self.last_epoch += 1
         for i, (group, base) in enumerate(zip(self.optimizer.param_groups, self.base_lrs, strict=True)):
             group["lr"] = base * self.factor(self.last_epoch, i, base)

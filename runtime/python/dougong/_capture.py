@@ -1,0 +1,205 @@
+"""What a capture of :func:`dougong.jit` notes beside the recorded calls: what Python would have done in each of them.
+
+The hooks are called by generators, optimizers, schedulers and modules, and do nothing unless this thread records.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from . import _core
+from ._autograd import no_grad
+from ._core import Tensor
+
+_thread = threading.local()
+module_changes = 0  # how often an attribute or a part of any module was set
+
+
+class Updates:
+    """The updates of one optimizer step: before each replay they are rehearsed, so that steps and rates go on."""
+
+    def __init__(self, optimizer: Any, updates: list[tuple[Tensor, Tensor, dict[str, Any]]]) -> None:
+        self.optimizer = optimizer
+        self.begin = _core._record_position()
+        _core._record_varying(lambda: optimizer._apply(updates))
+        self.end = _core._record_position()
+        self.groups = self._groups()
+        self.updates = [(parameter, _core._stand_in(gradient), group) for parameter, gradient, group in updates]
+
+    def _groups(self) -> list[int]:
+        return [len(group["params"]) for group in self.optimizer.param_groups]
+
+    def save(self) -> Callable[[], None]:
+        state = self.optimizer.state
+        numbers = {parameter: dict(state[parameter]) for parameter, _, _ in self.updates if parameter in state}
+        return lambda: state.update(numbers)
+
+    def replay(self, recording: Any) -> None:
+        if self.groups != self._groups():
+            raise _core.UnsupportedError("jit: the optimizer has other parameters than when it was captured")
+        recording.rehearse(self.begin, self.end, lambda: self.optimizer._apply(self.updates))
+
+
+class Step:
+    """A scheduler's step, which runs before each replay."""
+
+    def __init__(self, scheduler: Any) -> None:
+        self.scheduler = scheduler
+
+    def save(self) -> Callable[[], None]:
+        groups = self.scheduler.optimizer.param_groups
+        rates, own = [group["lr"] for group in groups], dict(vars(self.scheduler))
+
+        def undo() -> None:
+            vars(self.scheduler).update(own)
+            for group, rate in zip(groups, rates, strict=True):
+                group["lr"] = rate
+
+        return undo
+
+    def replay(self, recording: Any) -> None:
+        self.scheduler.step()
+
+
+class Draws:
+    """The draws from one generator: a replay draws the numbers that come next."""
+
+    def __init__(self, generator: Any) -> None:
+        self.generator = generator
+        self.seed, self.start = generator.get_state()
+        self.used = 0
+        self.taken: list[tuple[int, int]] = []  # first counter, and the one behind the last
+        self.calls: list[tuple[int, int]] = []  # number of the call, counters from the start
+
+    def claim(self, call: int, seed: int, offset: int) -> bool:
+        mine = seed == self.seed and any(first <= offset < end for first, end in self.taken)
+        if mine:
+            self.calls.append((call, offset - self.start))
+        return mine
+
+    def replay(self, recording: Any, seed: int, offset: int) -> None:
+        for call, counters in self.calls:
+            recording.set_random(call, seed, offset + counters)
+        self.generator.set_state((seed, offset + self.used))
+
+
+class Snapshot:
+    """The attributes and parts of a module, by identity."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.values = _attributes(module)
+
+    def changed(self) -> list[str]:
+        now = _attributes(self.module)
+        names = [*self.values, *(name for name in now if name not in self.values)]
+        missing = object()
+        return [n for n in names if not _same(self.values.get(n, missing), now.get(n, missing))]
+
+
+def _attributes(module: Any) -> dict[str, Any]:
+    values = {}
+    for name, value in vars(module).items():
+        if isinstance(value, dict) and name.startswith("_"):
+            values.update({f"{name}.{key}": part for key, part in value.items()})
+        else:
+            values[name] = value
+    return values
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (isinstance(a, (bool, int, float, str)) and type(a) is type(b) and a == b)
+
+
+class Capture:
+    """Notes of one capture, while it is made and for its replays."""
+
+    def __init__(self) -> None:
+        self.effects: list[Any] = []
+        self.draws: dict[int, Draws] = {}
+        self.modules: dict[int, Snapshot] = {}
+        self.module_changes = 0
+
+    def __enter__(self) -> Capture:
+        _core._record()
+        _thread.capture = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _thread.capture = None
+        _core._record_abort()
+
+    def close(self) -> list[tuple[Any, str]]:
+        """Ends the notes; returns the modules' attributes that the calls have set."""
+        for draws in self.draws.values():
+            draws.used = draws.generator.get_state()[1] - draws.start
+        changed = [(s.module, name) for s in self.modules.values() for name in s.changed()]
+        self.modules = {key: Snapshot(snapshot.module) for key, snapshot in self.modules.items()}
+        self.module_changes = module_changes
+        return changed
+
+    def modules_fit(self) -> bool:
+        """Whether the modules are as they were when the calls were captured."""
+        if self.module_changes != module_changes:
+            if any(snapshot.changed() for snapshot in self.modules.values()):
+                return False
+            self.module_changes = module_changes
+        return True
+
+    def bind(self, recording: Any) -> None:
+        for call, seed, offset in recording.random_calls():
+            any(draws.claim(call, seed, offset) for draws in self.draws.values())
+
+    def prepare(self, recording: Any) -> None:
+        """Does what Python would have done by now. If a part of it fails, none of it was done."""
+        undo = [effect.save() for effect in self.effects]
+        states = [draws.generator.get_state() for draws in self.draws.values()]
+        try:
+            with no_grad():
+                for effect in self.effects:
+                    effect.replay(recording)
+        except BaseException:
+            for restore in undo:
+                restore()
+            raise
+        for draws, (seed, offset) in zip(self.draws.values(), states, strict=True):
+            draws.replay(recording, seed, offset)
+
+
+# ---- Hooks, for a thread that is recording -----------------------------------------------------------------------
+
+
+def note_updates(optimizer: Any, updates: list[tuple[Tensor, Tensor, dict[str, Any]]]) -> None:
+    _thread.capture.effects.append(Updates(optimizer, updates))
+
+
+def note_step(scheduler: Any) -> None:
+    _thread.capture.effects.append(Step(scheduler))
+
+
+def note_module(module: Any) -> None:
+    modules = _thread.capture.modules
+    if id(module) not in modules:
+        modules[id(module)] = Snapshot(module)
+
+
+def note_draw(generator: Any, counters: int) -> None:
+    draws = _thread.capture.draws.setdefault(id(generator), Draws(generator))
+    draws.taken.append((generator.offset, generator.offset + max(counters, 1)))
+
+
+def check_seeding(generator: Any, seed: int, offset: int) -> None:
+    """A generator may go back to a state of the same call, as recomputation does; another state would be frozen."""
+    draws = _thread.capture.draws.setdefault(id(generator), Draws(generator))
+    if seed != draws.seed or not draws.start <= offset <= max([draws.start, *(end for _, end in draws.taken)]):
+        raise _core.UnsupportedError(
+            "jit: the state of a generator is set within the call to one that does not come from the same call; each "
+            "replay would draw the same numbers. Seed it outside of the function"
+        )
+
+
+def note_module_change() -> None:
+    global module_changes
+    module_changes += 1
