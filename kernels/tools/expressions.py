@@ -93,7 +93,8 @@ class Translator:
         function = node.func.id if isinstance(node.func, ast.Name) else ""
         if function == "len":
             return f"int64_t({self.visit(node.args[0])}.size())"
-        if function == "given" and self.gradient and (output := self.gradient_index(ast.unparse(node.args[0]))) is not None:
+        output = self.gradient_index(ast.unparse(node.args[0])) if function == "given" else None
+        if output is not None:
             return f"g.came({output})"
         if function in META_ONLY and isinstance(node.args[0], ast.Name):
             index = self.input_index(node.args[0].id)

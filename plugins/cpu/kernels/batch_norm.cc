@@ -51,8 +51,8 @@ static void normalise(const dg_kernel_call_t *call, double epsilon) {
   DenseOutput<C> y(to.tensor), means(*call->outputs[1]), vars(*call->outputs[2]);
   bool given = running_mean.data() != nullptr;
   for (int64_t c = 0; c < at.channels; ++c) {
-    Moments found = given ? Moments{double(running_mean.data()[c]), double(running_var.data()[c])}
-                          : moments(x.data(), at, c);
+    Moments found =
+        given ? Moments{double(running_mean.data()[c]), double(running_var.data()[c])} : moments(x.data(), at, c);
     means.data()[c] = C(found.mean), vars.data()[c] = C(found.var);
     C rstd = C(1.0 / std::sqrt(found.var + epsilon));
     C scale = weight.data() ? rstd * weight.data()[c] : rstd, shift = bias.data() ? bias.data()[c] : C(0);
