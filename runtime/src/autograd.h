@@ -107,6 +107,7 @@ class GradCall {
   Tensor output(int i) const { return node.outputs[size_t(i)].unpack(node.op.name, Ref<Node>(&node), i); }
   const TensorMeta &meta(int i) const { return node.input_metas[size_t(i)]; }
   Tensor gradient(int output) const;  // of an output; zeros if none came
+  bool came(int output) const { return gradients[size_t(output)].defined(); }
   // Of an output that callers do not see: undefined if none came, as it is unless a gradient is differentiated.
   Tensor hidden_gradient(int output) {
     taken |= 1u << output;

@@ -7,6 +7,7 @@
 
 #include "allocator.h"
 #include "loader_checks.h"
+#include "pinned.h"
 #include "stream.h"
 
 namespace dougong {
@@ -106,17 +107,23 @@ Ref<Stream> Device::create_stream(int32_t priority) { return make_ref<Stream>(*t
 void Device::copy_from_host(void *handle, uint64_t offset, const void *source, uint64_t size, Stream &stream) {
   check_usable();
   if (size == 0) return;
-  const Submission submission(stream);
-  plugin_.check(api().copy_host_to_device(handle_, handle, offset, source, size, stream.handle()),
-                "copy_host_to_device");
+  {
+    const Submission submission(stream);
+    plugin_.check(api().copy_host_to_device(handle_, handle, offset, source, size, stream.handle()),
+                  "copy_host_to_device");
+  }
+  finish_host_copy(*this, source, stream);
 }
 
 void Device::copy_to_host(void *destination, const void *handle, uint64_t offset, uint64_t size, Stream &stream) {
   check_usable();
   if (size == 0) return;
-  const Submission submission(stream);
-  plugin_.check(api().copy_device_to_host(handle_, destination, handle, offset, size, stream.handle()),
-                "copy_device_to_host");
+  {
+    const Submission submission(stream);
+    plugin_.check(api().copy_device_to_host(handle_, destination, handle, offset, size, stream.handle()),
+                  "copy_device_to_host");
+  }
+  finish_host_copy(*this, destination, stream);
 }
 
 void Device::copy(void *destination, uint64_t destination_offset, const void *source, uint64_t source_offset,

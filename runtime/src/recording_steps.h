@@ -44,7 +44,8 @@ class Step {
   // The memories that it reads, and those that it writes to.
   virtual void visit(const std::function<void(int memory, bool written)> &see) const = 0;
   // It computes the same in each replay if what it reads is the same.
-  virtual bool deterministic() const { return true; }
+  virtual bool deterministic() const = 0;
+  bool varies = false;  // a rehearsal may change it
 };
 
 class KernelStep final : public Step {
@@ -69,8 +70,7 @@ class KernelStep final : public Step {
   const KernelEntry &entry;
   std::vector<Argument> arguments;  // inputs, then outputs
   uint64_t workspace_size = 0;
-  int workspace = -1;   // a memory
-  bool varies = false;  // a rehearsal may change its attributes
+  int workspace = -1;  // a memory
 
  private:
   void copy_sizes();
@@ -100,15 +100,21 @@ struct RecordedPlace {
 class TransferStep final : public Step {
  public:
   TransferStep(RecordedPlace to, RecordedPlace from, uint64_t size) : to_(to), from_(from), size_(size) {}
+  // A number that was made a tensor takes the place of another one.
+  void set_source(const Ref<Storage> &from, uint64_t offset) {
+    constant_ = from, from_.handle = from->handle, from_.offset = offset;
+  }
   void place(const Memories &memories) override;
   void run() override;
   const char *name() const override { return "transfer"; }
   void visit(const std::function<void(int, bool)> &see) const override {
     see(from_.memory, false), see(to_.memory, true);
   }
+  bool deterministic() const override { return !varies; }
 
  private:
   RecordedPlace to_, from_;
+  Ref<Storage> constant_;
   uint64_t size_;
 };
 
@@ -117,10 +123,12 @@ class UploadStep final : public Step {
  public:
   UploadStep(RecordedPlace to, const void *bytes, uint64_t size)
       : to_(to), bytes_(static_cast<const char *>(bytes), size) {}
+  void set_bytes(const void *bytes, uint64_t size) { bytes_.assign(static_cast<const char *>(bytes), size); }
   void place(const Memories &memories) override;
   void run() override;
   const char *name() const override { return "upload"; }
   void visit(const std::function<void(int, bool)> &see) const override { see(to_.memory, true); }
+  bool deterministic() const override { return !varies; }
 
  private:
   RecordedPlace to_;
