@@ -24,8 +24,8 @@ from .gradients import Gradients, input_name
 from .points import Arrays
 
 STEP = 1e-3
-NEAR = 1e-4  # how far from a corner the pieces that meet there are looked at, and the step for their slopes
-NEAR_STEP = 1e-6
+NEAR = 1e-5  # how far from a corner the pieces that meet there are looked at, and the step for their slopes
+NEAR_STEP = 1e-7
 NEIGHBOURS = 48
 STEEP = 1e3  # a slope so near a corner that is no slope: the function jumps there
 COORDINATES = 4  # of an input of an op that is not elementwise

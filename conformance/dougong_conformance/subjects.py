@@ -18,7 +18,7 @@ import numpy as np
 from . import points, questions
 from .points import Arrays
 
-CORNER_SIZE = 100  # elements an input of an op that is not elementwise
+CORNER_SIZE = 200  # elements an input of an op that is not elementwise
 CORNER_CASES = 6  # an op
 DEVICE_SIZE = 20_000  # elements of all inputs: more show nothing new, and cost time
 # Shapes that broadcast, for the first, second and third input of an elementwise op.
