@@ -118,7 +118,7 @@ sinh softmax softplus softsign sort sqrt square sub sum tan tanh trunc var where
 """.split()
 globals().update({name: getattr(ops, name) for name in _PUBLIC_OPS})
 
-_LAZY = ("nn", "optim", "data", "checkpoint", "_serialization")
+_LAZY = ("nn", "optim", "data", "checkpoint", "profiler", "_serialization")
 
 
 def __getattr__(name: str) -> Any:
