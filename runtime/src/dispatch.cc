@@ -235,7 +235,9 @@ Tensor to_device(const Tensor &tensor, Device &device) {
   if (&from == &device) return tensor;
   const Tensor source = contiguous(tensor.detach());
   Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), device);
-  if (result.nbytes() > 0 && !rehearsal()) {
+  if (Rehearsal *now = rehearsal(); now && result.nbytes() > 0) {
+    now->transfer(source->storage, source.descriptor().byte_offset);
+  } else if (result.nbytes() > 0) {
     const Unlocked unlocked;
     Device::copy_between(device, result->storage->handle, result.descriptor().byte_offset, from,
                          source->storage->handle, source.descriptor().byte_offset, result.nbytes());
