@@ -44,7 +44,8 @@ Session session;
 std::atomic<uint64_t> session_number{0};
 
 int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - session.origin).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - session.origin)
+      .count();
 }
 
 int64_t thread_number() {

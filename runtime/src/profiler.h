@@ -1,9 +1,8 @@
-// Where time goes: spans of the host, one an op call, a step of the backward pass, or a label; and spans of a device, one
-// a kernel or copy. Off, a span costs one load.
+// Where time goes: spans of the host, one an op call, a step of the backward pass, or a label; and spans of a device,
+// one a kernel or copy. Off, a span costs one load.
 //
-// The times of an asynchronous device are those of events on the stream, brought onto the host's clock by one event that
-// was waited for; a synchronous device works on the host's time.
-// SPDX-License-Identifier: Apache-2.0
+// The times of an asynchronous device are those of events on the stream, brought onto the host's clock by one event
+// that was waited for; a synchronous device works on the host's time. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
@@ -15,7 +14,6 @@
 #include "tensor.h"
 
 namespace dougong {
-
 
 enum class SpanKind { op, backward, label, kernel, copy };
 const char *span_kind_name(SpanKind kind);

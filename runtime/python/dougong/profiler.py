@@ -226,7 +226,7 @@ def _metadata(kind: str, process: int, track: int, name: str) -> dict[str, Any]:
 
 @dataclass
 class Average:
-    """All spans of one name; times are microseconds in all. Host times are those of calls, device times of their work."""
+    """All spans of one name; times are microseconds in all. Host times are those of calls, device times of the work."""
 
     key: str
     shapes: str = ""
