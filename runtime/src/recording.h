@@ -104,7 +104,7 @@ class Recorder {
   void keep_survivors();
   void check_survivors() const;
   void find_fixed();
-  bool is_fixed(const Step &step) const;
+  bool is_fixed(Step &step) const;
   void find_devices();
   void plan_memory(Device &device);
   void place_steps();

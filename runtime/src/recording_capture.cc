@@ -170,7 +170,7 @@ void Recorder::check_survivors() const {
 }
 
 // A call whose results nobody else writes to, and that reads nothing that could change.
-bool Recorder::is_fixed(const Step &step) const {
+bool Recorder::is_fixed(Step &step) const {
   constexpr uint64_t size_limit = 1 << 20;  // memory that is not shared with others
   bool fixed = step.deterministic();
   step.visit([&](int number, bool written) {
