@@ -61,10 +61,7 @@ struct RandomCall {
 RandomCall random_call(Recording &recording, size_t i) {
   auto *kernel = i < recording.size() ? dynamic_cast<KernelStep *>(&recording.step(i)) : nullptr;
   if (!kernel) return {};
-  const auto field = [kernel](const char *name) {
-    return static_cast<uint64_t *>(const_cast<void *>(kernel->attribute(name, AttributeKind::uint64)));
-  };
-  return {field("seed"), field("offset")};
+  return {kernel->random("seed"), kernel->random("offset")};
 }
 
 // (number, seed, offset) of the calls that draw random numbers.

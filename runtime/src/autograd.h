@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "attribute_copy.h"
 #include "dispatch.h"
 #include "op.h"
 #include "recompute.h"
@@ -90,8 +91,7 @@ class OpNode : public Node {
 
   const OpDef &op;
   std::vector<SavedTensor> inputs, outputs;
-  std::vector<uint64_t> attributes;         // a copy of the attribute struct
-  std::vector<std::vector<int64_t>> lists;  // what its lists point to
+  AttributeCopy attributes;
   int input_count = 0;
   bool released = false;
 };
@@ -116,7 +116,7 @@ class GradCall {
   void set(int input, const Tensor &gradient) { results[size_t(input)] = gradient; }
   template <class Attributes>
   const Attributes &attributes() const {
-    return *reinterpret_cast<const Attributes *>(node.attributes.data());
+    return *static_cast<const Attributes *>(node.attributes.data());
   }
 
   OpNode &node;

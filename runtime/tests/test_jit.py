@@ -364,6 +364,26 @@ def test_values_written_into_parameters_are_seen() -> None:
     assert len(jitted.captures) == 1
 
 
+def test_a_method_has_a_capture_for_each_object_until_it_is_reset() -> None:
+    class Scale:
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        @dougong.jit
+        def scaled(self, x: dougong.Tensor, sign: float = 1.0) -> dougong.Tensor:
+            return x * self.factor * sign
+
+    two, three = Scale(2.0), Scale(3.0)
+    for i in range(4):
+        x = dougong.full((2,), float(i))
+        assert (two.scaled(x).tolist(), three.scaled(x).tolist()) == ([2.0 * i] * 2, [3.0 * i] * 2)
+    assert len(Scale.scaled.captures) == 2
+    signs = [np.signbit(two.scaled(dougong.zeros((1,)), sign=s).numpy()[0]) for s in (0.0, -0.0) * 3]
+    assert signs == [False, True] * 3
+    Scale.scaled.reset()
+    assert not Scale.scaled.captures
+
+
 def test_a_capture_within_a_capture_is_a_part_of_it() -> None:
     inner = dougong.jit(lambda x: x * 2)
     outer = dougong.jit(lambda x: inner(x) + 1)
@@ -384,6 +404,34 @@ assert_same_training(jitted, Training(False, "sim:0"), 6)
 assert jitted.runs == 2
 assert (stats["calls"] > stats["kernels"]) == (len(sys.argv) > 2), stats
 """
+
+
+def test_a_device_without_kernels_takes_numbers_that_change_from_an_optimizer(named: Any) -> None:
+    class Shrinking(optim.Optimizer):
+        def _update(self, parameter: dougong.Tensor, gradient: dougong.Tensor, group: dict[str, Any]) -> None:
+            state = self.state.setdefault(parameter, {"step": 0})
+            state["step"] += 1
+            parameter.mul_(1 - group["lr"])
+            parameter.add_(gradient * dougong.tensor([group["lr"] / state["step"]], device=parameter.device))
+
+    def trained(wrap: Callable[[Any], Any]) -> tuple[list[float], Any]:
+        weight = nn.Parameter(dougong.ones((3,), device="bare:0"))
+        optimizer = Shrinking([weight], {"lr": 0.5})
+        schedule = optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+
+        def step(x: dougong.Tensor) -> None:
+            optimizer.zero_grad()
+            (weight * x).sum().backward()
+            optimizer.step()
+
+        run = wrap(step)
+        for i in range(7):
+            run(dougong.full((3,), float(i), device="bare:0"))
+            schedule.step()
+        return weight.tolist(), list(optimizer.state.values())
+
+    dougong.load_plugin(named("bare"))
+    assert trained(dougong.jit) == trained(lambda f: f)
 
 
 @pytest.mark.parametrize("quirks", ["", "dense_only,handles,alignment=512"])

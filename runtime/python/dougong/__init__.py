@@ -119,17 +119,23 @@ selu sigmoid sign silu sin sinh softmax softplus softsign sort sqrt square sub s
 """.split()
 globals().update({name: getattr(ops, name) for name in _PUBLIC_OPS})
 
-_LAZY = ("nn", "optim", "data", "checkpoint", "_serialization")
+_LAZY = ("nn", "optim", "data", "checkpoint", "profiler", "_serialization")
+_LAZY_NAMES = {
+    "load": "_serialization",
+    "save": "_serialization",
+    "load_training": "_training",
+    "save_training": "_training",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"{__name__}.{name}")
-    if name in ("save", "load"):
-        return getattr(importlib.import_module(f"{__name__}._serialization"), name)
+    if name in _LAZY_NAMES:
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 _PRIVATE = ("annotations", "importlib", "Any")
 __all__ = [name for name in dir() if not name.startswith("_") and name not in _PRIVATE]
-__all__ += ["load", "save"]
+__all__ += list(_LAZY_NAMES)
