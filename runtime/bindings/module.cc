@@ -7,6 +7,7 @@ namespace dougong {
 
 void bind_dtypes(pybind11::module_ &module);
 void bind_pinned(pybind11::module_ &module);
+void bind_profiler(pybind11::module_ &module);
 
 }  // namespace dougong
 
@@ -21,6 +22,7 @@ PYBIND11_MODULE(_core, module) {
   init_host_view(module.ptr());
   bind_tensor(module);
   bind_pinned(module);
+  bind_profiler(module);
   bind_autograd(module);
   bind_dlpack(module);
   bind_jit(module);

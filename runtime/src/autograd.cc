@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "gradients.h"
+#include "profiler.h"
 #include "recording.h"
 
 namespace dougong {
@@ -342,7 +343,10 @@ class Engine {
     const bool any = std::any_of(gradients.begin(), gradients.end(), [](const Tensor &t) { return t.defined(); });
     std::vector<Tensor> results;
     const bool sink = node->edges.empty();
-    if (any && !(sink && capture_only_)) results = node->apply(std::move(gradients));
+    if (any && !(sink && capture_only_)) {
+      const HostSpan span(SpanKind::backward, [&node] { return node->name() + " backward"; });
+      results = node->apply(std::move(gradients));
+    }
     if (!retain_graph_) node->release_saved();
     return pass_on(*node, results);
   }

@@ -8,6 +8,7 @@
 #include "generated/ops.h"
 #include "kernel_index.h"
 #include "ledger.h"
+#include "profiler.h"
 #include "recording.h"
 #include "registry.h"
 #include "shape_rules.h"
@@ -174,6 +175,7 @@ class Launch {
 
   dg_status_t submit(const KernelEntry &entry, const dg_kernel_call_t &call, Stream &stream) const {
     const Unlocked unlocked(!device_.synchronous() || work_bytes() > unlock_bytes);
+    const DeviceSpan span(SpanKind::kernel, op_.name, stream);
     const Submission submission(stream);
     return entry.kernel.launch(&call);
   }

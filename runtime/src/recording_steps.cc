@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recording_steps.h"
 
+#include "profiler.h"
 #include "stream.h"
 
 namespace dougong {
@@ -112,6 +113,7 @@ void KernelStep::place(const Memories &memories) {
 void KernelStep::run() {
   Stream &stream = device_.current_stream();
   call_.stream = stream.handle();
+  const DeviceSpan span(SpanKind::kernel, op.name, stream);
   const Submission submission(stream);
   const dg_status_t status = entry.kernel.launch(&call_);
   if (__builtin_expect(status != DG_STATUS_OK, 0))
