@@ -48,6 +48,35 @@ std::unique_ptr<Recording> finish() {
   return recorder->finish();
 }
 
+py::list calls(Recording &recording) {
+  py::list names;
+  for (size_t i = 0; i < recording.size(); ++i) names.append(recording.step(i).name());
+  return names;
+}
+
+// What calls pass beside tensors, as bytes; None if there is more to it than kernels with numbers as attributes.
+py::object pattern(Recording &recording, size_t begin, size_t count) {
+  std::string bytes;
+  for (size_t i = begin; i < begin + count; ++i) {
+    auto *kernel = dynamic_cast<KernelStep *>(&recording.step(i));
+    if (!kernel || !kernel->has_plain_attributes()) return py::none();
+    for (const Argument &argument : kernel->arguments)
+      if (argument.memory >= 0 && recording.memory(argument.memory).constant) return py::none();
+    bytes += std::string(kernel->op.name) + ' ';
+    bytes.append(static_cast<const char *>(kernel->attributes()), kernel->op.attributes_size);
+  }
+  return py::bytes(bytes);
+}
+
+// Other calls of the same kind pass what these pass.
+void share(Recording &recording, size_t from, size_t count, const std::vector<size_t> &others) {
+  for (size_t to : others)
+    for (size_t i = 0; i < count; ++i) {
+      auto &source = dynamic_cast<KernelStep &>(recording.step(from + i));
+      dynamic_cast<KernelStep &>(recording.step(to + i)).set_attributes(source.attributes());
+    }
+}
+
 struct RandomCall {
   uint64_t *seed, *offset;
 };
@@ -55,8 +84,7 @@ struct RandomCall {
 RandomCall random_call(Recording &recording, size_t i) {
   auto *kernel = i < recording.size() ? dynamic_cast<KernelStep *>(&recording.step(i)) : nullptr;
   if (!kernel) return {};
-  return {static_cast<uint64_t *>(kernel->attribute("seed", AttributeKind::uint64)),
-          static_cast<uint64_t *>(kernel->attribute("offset", AttributeKind::uint64))};
+  return {kernel->random("seed"), kernel->random("offset")};
 }
 
 // (number, seed, offset) of the calls that draw random numbers.
@@ -84,6 +112,7 @@ void rehearse(Recording &recording, size_t begin, size_t end, const py::function
 py::dict stats(const Recording &recording) {
   const RecordingStats &found = recording.stats();
   return py::dict(py::arg("calls") = found.calls, py::arg("kernels") = found.kernels,
+                  py::arg("fixed_calls") = found.fixed_calls, py::arg("fixed_bytes") = found.fixed_bytes,
                   py::arg("planned_bytes") = found.planned_bytes, py::arg("separate_bytes") = found.separate_bytes,
                   py::arg("kept_bytes") = found.kept_bytes);
 }
@@ -130,6 +159,9 @@ void bind_jit(py::module_ &module) {
              const char *reason = recording.stale();
              return reason ? py::object(py::str(reason)) : py::none();
            })
+      .def("pattern", &pattern)
+      .def("share", &share)
+      .def("calls", &calls)
       .def("fits", &Recording::fits)
       .def("stats", &stats)
       .def("random_calls", &random_calls)
@@ -140,6 +172,12 @@ void bind_jit(py::module_ &module) {
   module.def("_record_abort", [] { own_recorder().reset(); });
   module.def("_record_position", [] { return recorder() ? recorder()->size() : 0; });
   module.def("_recording", [] { return recorder() != nullptr; });
+  module.def("_record_varying", [](const py::function &function) {
+    Recorder *const now = recorder();
+    const bool before = now && now->set_varying(true);
+    function();
+    if (now) now->set_varying(before);
+  });
   module.def("_record_made", [](const Tensor &tensor) { return recorder() && recorder()->made(*tensor->storage); });
   module.def("_record_gradients", [] { return recorder() && recorder()->has_gradients(); });
   module.def("_refuse_reads", &refuse_reads);

@@ -287,6 +287,7 @@ int set_requires_grad(PyObject *self, PyObject *value, void *) {
                dtype_name(tensor.dtype()).c_str());
         if (!wanted && tensor->autograd && tensor->autograd->grad_fn)
           fail(DG_STATUS_INVALID_ARGUMENT, "requires_grad can only be changed on a leaf; detach() gives one");
+        if (wanted != tensor.requires_grad()) note_change(tensor);
         if (wanted || tensor->autograd) autograd_meta(tensor).requires_grad = wanted;
         return 0;
       },

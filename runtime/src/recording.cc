@@ -6,7 +6,13 @@
 
 namespace dougong {
 
-std::atomic<uint64_t> data_changes{0};
+static std::atomic<uint64_t> changes{0};
+
+uint64_t recorded_changes() { return changes.load(); }
+
+void note_change(const Tensor &tensor) {
+  if (tensor->storage->recorded) ++changes;
+}
 
 // The plans of the steps are given back before the memory is.
 Recording::~Recording() { steps_.clear(); }
@@ -15,10 +21,10 @@ void Recording::run() {
   for (Device *device : devices_) device->check_usable();
   {
     const Unlocked unlocked;
-    for (const auto &step : steps_) step->run();
+    for (Step *step : running_) step->run();
   }
   for (const RecordedMemory &memory : memories_)
-    if (memory.written && memory.storage) memory.storage->version.fetch_add(1, std::memory_order_relaxed);
+    if (memory.writers > 0 && memory.storage) memory.storage->version.fetch_add(1, std::memory_order_relaxed);
   for (const RecordedGrad &grad : grads_) {
     const Ref<TensorImpl> leaf = grad.leaf;
     leaf->autograd->grad = grad.after;
@@ -44,7 +50,7 @@ bool Recording::is_dead(const RecordedMemory &memory) const {
 }
 
 const char *Recording::stale() const {
-  if (data_changes_ != data_changes.load()) return "a tensor was given other memory";
+  if (changes_ != recorded_changes()) return "a tensor was given other memory, or needs a gradient where it did not";
   for (const RecordedGrad &grad : grads_) {
     if (grad.leaf->use_count() == 1) return "a parameter is gone";
     if (!grad.leaf->autograd) return "a parameter has lost its history";

@@ -16,6 +16,8 @@ namespace dougong {
 
 struct RecordingStats {
   size_t calls = 0, kernels = 0;
+  size_t fixed_calls = 0;       // of them, those that compute the same each time: they are run once
+  uint64_t fixed_bytes = 0;     // what these keep
   uint64_t planned_bytes = 0;   // the arenas in which intermediates live
   uint64_t separate_bytes = 0;  // what the intermediates would take without sharing
   uint64_t kept_bytes = 0;      // made by the recorded calls and still there after them: results and gradients
@@ -55,11 +57,12 @@ class Recording {
   bool is_dead(const RecordedMemory &memory) const;
 
   std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<Step *> running_;  // those of each replay
   std::vector<RecordedMemory> memories_;
   std::vector<RecordedGrad> grads_;
   std::vector<Ref<Storage>> arenas_;
   std::vector<Device *> devices_;
-  uint64_t data_changes_ = 0;
+  uint64_t changes_ = 0;  // of recorded tensors, until it was made
   RecordingStats stats_;
 };
 
@@ -83,6 +86,8 @@ class Recorder {
 
   size_t size() const { return recording_->steps_.size(); }
   bool made(const Storage &storage) const { return storage.birth && storage.birth->recorder == number_; }
+  // Whether a rehearsal may change the calls from here on; returns what held before.
+  bool set_varying(bool varying) { return std::exchange(varying_, varying); }
   // A backward pass was recorded.
   void note_backward() { has_gradients_ = true; }
   bool has_gradients() const { return has_gradients_; }
@@ -92,22 +97,29 @@ class Recorder {
  private:
   int use(const Ref<Storage> &storage, bool written);
   Argument argument(const dg_tensor_t *descriptor, const Tensor &tensor, bool written);
+  void add(std::unique_ptr<Step> step);
   int add_workspace(Device &device, uint64_t size);
   void stop();
   void drop_own_leaves();
   void keep_survivors();
   void check_survivors() const;
-  void plan_memory();
+  void find_fixed();
+  bool is_fixed(Step &step) const;
+  void find_devices();
+  void plan_memory(Device &device);
+  void place_steps();
+  void run_fixed();
 
   const uint64_t number_;
-  bool has_gradients_ = false;
+  bool varying_ = false, has_gradients_ = false;
   std::unique_ptr<Recording> recording_;
   std::vector<Ref<Birth>> births_;               // by memory; null for what was there before
   std::unordered_map<Storage *, int> existing_;  // memory that was there before
 };
 
-// Counts the tensors that were given other memory: a recording made before may use the old one.
-extern std::atomic<uint64_t> data_changes;
+// Before a tensor gets other memory, or starts or ceases to need a gradient: what was recorded with it holds no longer.
+void note_change(const Tensor &tensor);
+uint64_t recorded_changes();
 
 // While it lives, the thread's calls are not run: each is compared with a recorded one, from number `begin` on, whose
 // attributes and numbers it replaces. Throws where the calls differ in more than those.
@@ -117,11 +129,15 @@ class Rehearsal {
   ~Rehearsal();
   // In place of a launch.
   dg_status_t launch(const OpDef &op, const KernelEntry &entry, const dg_kernel_call_t &call, const Tensor *inputs);
+  // In place of a copy between devices, and of one from the host.
+  void transfer(const Ref<Storage> &from, uint64_t from_offset);
+  void upload(const void *bytes, uint64_t size);
   // Throws if recorded calls are left.
   void finish();
 
  private:
-  KernelStep *next_kernel();
+  template <class Kind>
+  Kind &next(const char *called);
   Recording &recording_;
   size_t next_, end_;
 };

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "attribute_copy.h"
 #include "kernel_index.h"
 #include "op.h"
 #include "tensor.h"
@@ -18,8 +20,9 @@ struct RecordedMemory {
   int first = -1, last = -1;  // steps that use it
   bool existed = false;       // before the first step
   bool constant = false;      // a number that was made a tensor
-  bool written = false;
-  Ref<Storage> storage;  // null for an intermediate, which lives in an arena
+  int writers = 0;            // steps that write to it
+  bool fixed = false;         // holds the same values in each replay, computed once
+  Ref<Storage> storage;       // null for an intermediate, which lives in an arena
   void *handle = nullptr;
   uint64_t offset = 0;  // of its first byte from the handle
 };
@@ -38,6 +41,12 @@ class Step {
   virtual ~Step() = default;
   virtual void place(const Memories &memories) = 0;
   virtual void run() = 0;
+  virtual const char *name() const = 0;  // the op's, or what is done
+  // The memories that it reads, and those that it writes to.
+  virtual void visit(const std::function<void(int memory, bool written)> &see) const = 0;
+  // It computes the same in each replay if what it reads is the same.
+  virtual bool deterministic() { return !varies; }
+  bool varies = false;  // a rehearsal may change it
 };
 
 class KernelStep final : public Step {
@@ -47,13 +56,22 @@ class KernelStep final : public Step {
   ~KernelStep() override;
   void place(const Memories &memories) override;
   void run() override;
+  const char *name() const override { return op.name; }
+  void visit(const std::function<void(int, bool)> &see) const override;
+  bool deterministic() override { return !varies && !random("seed"); }
 
   void set_attributes(const void *attributes);
+  const void *attributes() const { return attributes_.data(); }
+  // There are attributes, none is a list, and no plan depends on them.
+  bool has_plain_attributes() const;
   // The same call but for what attributes hold.
   bool has_shapes_of(const dg_kernel_call_t &call) const;
   // A number that was made a tensor takes the place of another one.
   void set_constant(int input, const Tensor &tensor);
-  void *attribute(const char *name, AttributeKind kind);  // null if the op has none of that name and kind
+  // Where a call that draws random numbers has its seed ("seed") and first counter ("offset"); null for other calls.
+  uint64_t *random(const char *name) {
+    return static_cast<uint64_t *>(attributes_.find(op, name, AttributeKind::uint64));
+  }
 
   const OpDef &op;
   const KernelEntry &entry;
@@ -63,15 +81,13 @@ class KernelStep final : public Step {
 
  private:
   void copy_sizes();
-  void copy_attributes(const void *attributes);
   void make_plan();
   void drop_plan();
   Device &device_;
   dg_kernel_call_t call_;
   std::vector<int64_t> sizes_;  // shapes and strides of all arguments
   std::vector<const dg_tensor_t *> pointers_;
-  std::vector<uint64_t> attributes_;
-  std::vector<std::vector<int64_t>> lists_;  // what the attributes' lists point to
+  AttributeCopy attributes_;
   std::vector<std::pair<int, Tensor>> constants_;
 };
 
@@ -89,11 +105,20 @@ struct RecordedPlace {
 class TransferStep final : public Step {
  public:
   TransferStep(RecordedPlace to, RecordedPlace from, uint64_t size) : to_(to), from_(from), size_(size) {}
+  // A number that was made a tensor takes the place of another one.
+  void set_source(const Ref<Storage> &from, uint64_t offset) {
+    constant_ = from, from_.handle = from->handle, from_.offset = offset;
+  }
   void place(const Memories &memories) override;
   void run() override;
+  const char *name() const override { return "transfer"; }
+  void visit(const std::function<void(int, bool)> &see) const override {
+    see(from_.memory, false), see(to_.memory, true);
+  }
 
  private:
   RecordedPlace to_, from_;
+  Ref<Storage> constant_;
   uint64_t size_;
 };
 
@@ -102,8 +127,11 @@ class UploadStep final : public Step {
  public:
   UploadStep(RecordedPlace to, const void *bytes, uint64_t size)
       : to_(to), bytes_(static_cast<const char *>(bytes), size) {}
+  void set_bytes(const void *bytes, uint64_t size) { bytes_.assign(static_cast<const char *>(bytes), size); }
   void place(const Memories &memories) override;
   void run() override;
+  const char *name() const override { return "upload"; }
+  void visit(const std::function<void(int, bool)> &see) const override { see(to_.memory, true); }
 
  private:
   RecordedPlace to_;

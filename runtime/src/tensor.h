@@ -37,6 +37,7 @@ class Storage : public RefCounted {
   std::atomic<int64_t> recorded_write{-1};  // the version after the last write in place that autograd recorded
   Block *block = nullptr;
   bool constant = false;  // holds a number that was made a tensor: nobody writes to it
+  bool recorded = false;  // a recording reads or writes it: see note_change
   Ref<Birth> birth;       // if it was made while recording
 
  private:
