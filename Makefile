@@ -38,6 +38,11 @@ test: build gen abi lint ## the whole test suite, and the kill rate of the plant
 	$(PY) -m pytest -q -n 2 --dist worksteal --deselect $(ALL_MUTANTS)
 	$(PY) -m dougong conformance mutants --json build/mutants.json
 
+# A device for plugins/opencl without hardware: an OpenCL runtime for CPUs, from Debian's packages.
+.PHONY: opencl-runtime
+opencl-runtime: ## install PoCL, so that opencl:0 is there (Debian, as root)
+	@apt-get -qq install --yes --no-install-recommends pocl-opencl-icd ocl-icd-libopencl1 > build/opencl-runtime.log
+
 .PHONY: bench
 bench: build ## measure against the peer, side by side
 	@test -d build/peers/torch || $(PY) -m pip install --quiet --disable-pip-version-check --target build/peers -r benchmarks/requirements.txt

@@ -101,6 +101,28 @@ FUNCTION int ITEMS(int axis) { return axis == 0 ? blockDim.x : axis == 1 ? block
 #define INFINITY __int_as_float(0x7f800000)
 """
 
+# From float64, rounded to odd: the next rounding, to 16 bits, is then as if it were the only one.
+_NARROW = """
+FUNCTION float narrow(double x) {
+  const float f = (float)x;
+  if (x != x || (double)f == x) return f;
+  const uint b = BITS_OF(f);
+  if (b & 1u) return f;
+  return FLOAT_OF(fabs((double)f) > fabs(x) ? b - 1u : b + 1u);
+}
+"""
+
+# From an integer, rounded to odd for the same reason.
+_NARROW_INTEGER = """
+FUNCTION float narrow_integer(long x) {
+  ulong rest = x < 0 ? 0 - (ulong)x : (ulong)x, lost = 0;
+  int shift = 0;
+  for (; rest >> 24; rest >>= 1, ++shift) lost |= rest & 1;
+  const float size = ldexp((float)(uint)(rest | lost), shift);
+  return x < 0 ? -size : size;
+}
+"""
+
 # Both 16-bit floats by their bits, so that a chip needs neither; to nearest, ties to even.
 HALF_WORDS = """FUNCTION float read_bfloat16(ushort b) { return FLOAT_OF((uint)b << 16); }
 FUNCTION ushort write_bfloat16(float x) {
@@ -130,13 +152,14 @@ FUNCTION ushort write_float16(float x) {
 
 # Integer division as Python's, powers, shifts: a function a type where C's operators do something else.
 _INTEGERS = """
+FUNCTION int is_minus_one_TYPE(TYPE b) { return (TYPE)-1 < 0 && b == (TYPE)-1; }
 FUNCTION TYPE floor_divide_TYPE(TYPE a, TYPE b) {
   if (b == 0) return 0;
-  if (b == (TYPE)-1) return (TYPE)(0 - (UTYPE)a);
+  if (is_minus_one_TYPE(b)) return (TYPE)(0 - (UTYPE)a);
   TYPE q = a / b;
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
-FUNCTION TYPE fmod_TYPE(TYPE a, TYPE b) { return b == 0 || b == (TYPE)-1 ? 0 : a % b; }
+FUNCTION TYPE fmod_TYPE(TYPE a, TYPE b) { return b == 0 || is_minus_one_TYPE(b) ? 0 : a % b; }
 FUNCTION TYPE remainder_TYPE(TYPE a, TYPE b) {
   TYPE r = fmod_TYPE(a, b);
   return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
@@ -150,8 +173,9 @@ FUNCTION TYPE pow_TYPE(TYPE a, TYPE b) {
   }
   return (TYPE)result;
 }
-FUNCTION TYPE left_shift_TYPE(TYPE a, TYPE b) { return b < 0 || b >= (TYPE)(8 * sizeof(TYPE)) ? 0 : (TYPE)((UTYPE)a << b); }
-FUNCTION TYPE right_shift_TYPE(TYPE a, TYPE b) { return b < 0 || b >= (TYPE)(8 * sizeof(TYPE)) ? (a < 0 ? (TYPE)-1 : 0) : a >> b; }
+FUNCTION int too_far_TYPE(TYPE places) { return places < 0 || places >= (TYPE)(8 * sizeof(TYPE)); }
+FUNCTION TYPE left_shift_TYPE(TYPE a, TYPE b) { return too_far_TYPE(b) ? 0 : (TYPE)((UTYPE)a << b); }
+FUNCTION TYPE right_shift_TYPE(TYPE a, TYPE b) { return too_far_TYPE(b) ? (a < 0 ? (TYPE)-1 : 0) : a >> b; }
 """
 
 # Floats: Python's division, and conversion to integers, which truncates and saturates.
@@ -181,8 +205,8 @@ FUNCTION long to_integer_TYPE(TYPE x, long low, long high) {
 def _number_words() -> str:
     pairs = sorted({(compute, unsigned) for _, compute, unsigned in TYPES.values() if unsigned})
     text = "".join(_INTEGERS.replace("UTYPE", unsigned).replace("TYPE", signed) for signed, unsigned in pairs)
-    doubles = "#ifdef HAVE_DOUBLE\n" + _FLOATS.replace("TYPE", "double") + "#endif\n"
-    return text + _FLOATS.replace("TYPE", "float") + doubles
+    doubles = "#ifdef HAVE_DOUBLE\n" + _NARROW + _FLOATS.replace("TYPE", "double") + "#endif\n"
+    return text + _NARROW_INTEGER + _FLOATS.replace("TYPE", "float") + doubles
 
 
 NUMBER_WORDS = _number_words()

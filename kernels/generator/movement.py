@@ -5,11 +5,11 @@ from __future__ import annotations
 from ..definitions import Op
 from . import dialect, elementwise
 from .source import (
-    GROUP,
     Operand,
     Pass,
     Program,
     Request,
+    fill,
     kernel,
     linear,
     load,
@@ -87,8 +87,12 @@ def converted(source: str, target: str, value: str) -> str:
     """A value of one dtype as one of another: truncated and saturated from float to integer."""
     if dialect.kind(source) == "float" and target in dialect.LIMITS:
         width = dialect.LIMITS[target]
-        low = "0" if target == "uint8" else f"(-0x{2 ** width - 1:x}L - 1)"
-        return f"to_integer_{dialect.compute(source)}({value}, {low}, 0x{2 ** width - 1:x}L)"
+        low = "0" if target == "uint8" else f"(-0x{2**width - 1:x}L - 1)"
+        return f"to_integer_{dialect.compute(source)}({value}, {low}, 0x{2**width - 1:x}L)"
+    if source == "float64" and target in dialect.HALVES:
+        return f"narrow({value})"
+    if source in ("int32", "int64") and target in dialect.HALVES:
+        return f"narrow_integer({value})"
     return f"({dialect.compute(target)})({value})" if target != "bool" else f"{value} != 0"
 
 
@@ -118,7 +122,7 @@ def arange(op: Op, request: Request) -> Program | None:
     value = "start + step * i" if whole else "start + step * (double)i"
     if not whole and dialect.compute(y.dtype) == "float":
         value = f"(float)({value})"
-    body = begin(request) + "  " + store(y, f"y_offset + i * y_stride0", value) + "\n"
+    body = begin(request) + "  " + store(y, "y_offset + i * y_stride0", value) + "\n"
     numbers = [("numel", request.index), ("y_stride0", request.index), ("start", number), ("step", number)]
     text, arguments = kernel(request, "run", {"y"}, numbers, body)
     return program(request, [text], [linear("run", arguments, "numel")])
@@ -176,9 +180,10 @@ def _index_check(request: Request, index: Operand, limit: str) -> tuple[str, Pas
     """A pass that sets `flag` if an index is outside -limit to limit - 1."""
     body = begin(request, " * ".join(sizes(index)) or "1") + unravel(request.index, sizes(index), "i", "d")
     body += f"  const long k = index_p[{position('index', strides(index), 'd')}];\n"
-    body += f"  if (k < -(long){limit} || k >= (long){limit}) flag_p[0] = 1;\n"
-    text = [f"GLOBAL int *flag_p, GLOBAL const {dialect.storage(index.dtype)} *index_p, {request.index} index_offset"]
-    arguments = [("flag", "flag"), ("index", "buffer"), ("index_offset", request.index)]
+    body += f"  if (k < -(long){limit} || k >= (long){limit}) flag_p[flag_offset] = 1;\n"
+    text = ["GLOBAL int *flag_p, long flag_offset"]
+    text.append(f"GLOBAL const {dialect.storage(index.dtype)} *index_p, {request.index} index_offset")
+    arguments = [("flag", "flag"), ("flag_offset", "flag_offset"), ("index", "buffer"), ("index_offset", request.index)]
     for name in dict.fromkeys([*sizes(index), *strides(index), limit]):
         text.append(f"{request.index} {name}")
         arguments.append((name, request.index))
@@ -197,65 +202,132 @@ def gather(op: Op, request: Request) -> Program:
         body += f"  if (k < 0) k += x_size{axis};\n"
     places = [f"{'k' if a == axis else f'd{a}'} * x_stride{a}" for a in range(x.ndim)]
     body += "  " + put(y, target, bits(x, " + ".join(["x_offset", *places]))) + "\n"
-    text, arguments = kernel(request, "run", {"y"}, [("numel", request.index), *shape_numbers(request, x, index, y)], body)
+    text, arguments = kernel(
+        request, "run", {"y"}, [("numel", request.index), *shape_numbers(request, x, index, y)], body
+    )
     main = linear("run", arguments, "numel")
     return program(request, [check, text], [main] if check_pass is None else [check_pass, main])
 
 
+SCATTER = """
+  for ($index d$axis = 0; d$axis < index_size$axis; ++d$axis) {
+    $index k = index_p[$place];
+    if (k < 0) k += x_size$axis;
+    $store
+  }
+"""
+
+# Each element looks for itself among the indices of its line, and adds in a place that is wide enough.
+SCATTER_ADD = """
+  $value sum = $x;
+  for ($index k = 0; $inside && k < index_size$axis; ++k) {
+    $index to = index_p[$place];
+    if (to < 0) to += x_size$axis;
+    if (to == d$axis) sum = sum $plus $source;
+  }
+  $store
+"""
+
+
 def scatter(op: Op, request: Request) -> Program | None:
-    """A copy, then one item for each line along the axis: what meets in one place is added in order."""
-    x, index, source, y = (request.operand(name) for name in ("x", "index", "source", "y"))
-    axis, reduce = request.attributes["axis"], request.attributes["reduce"]
-    if x.ndim == 0 or reduce not in ("set", "add"):
+    x, axis, reduce = request.operand("x"), request.attributes["axis"], request.attributes["reduce"]
+    if reduce not in ("set", "add"):
         return None
-    check, check_pass = _index_check(request, index, f"x_size{axis}")
+    if x.ndim == 0:
+        return _scatter_number(request, reduce)
+    check, check_pass = _index_check(request, request.operand("index"), f"x_size{axis}")
+    functions, passes = (_scatter_set if reduce == "set" else _scatter_add)(request, axis)
+    return program(request, [check, *functions], [check_pass, *passes])
+
+
+def _scatter_number(request: Request, reduce: str) -> Program:
+    """Without axes there is one place."""
+    x, source, y = (request.operand(name) for name in ("x", "source", "y"))
+    read = [load(request, operand, f"{operand.name}_offset") for operand in (x, source)]
+    total = (" || " if x.dtype == "bool" else " + ").join(read)
+    write = store(y, "y_offset", total) if reduce == "add" else put(y, "y_offset", bits(source, "source_offset"))
+    text, arguments = kernel(request, "run", {"y"}, [("numel", request.index)], f"{begin(request)}  {write}\n")
+    return program(request, [text], [linear("run", arguments, "numel")])
+
+
+def _along(operand: Operand, axis: int, name: str) -> str:
+    """The place of the element with the coordinates d, but `name` on that axis."""
+    terms = (f"{name if a == axis else f'd{a}'} * {operand.name}_stride{a}" for a in range(operand.ndim))
+    return " + ".join([f"{operand.name}_offset", *terms])
+
+
+def _scatter_set(request: Request, axis: int) -> tuple[list[str], list[Pass]]:
+    """A copy, then one item for each line along the axis: the last one of several stays."""
+    x, index, source, y = (request.operand(name) for name in ("x", "index", "source", "y"))
+    numbers = shape_numbers(request, x, index, source, y)
     copied = begin(request) + unravel(request.index, sizes(y), "i", "d")
     copied += "  " + put(y, position("y", strides(y), "d"), bits(x, position("x", strides(x), "d"))) + "\n"
-    numbers = shape_numbers(request, x, index, source, y)
     first, first_arguments = kernel(request, "run0", {"y"}, [("numel", request.index), *numbers], copied)
     others = [a for a in range(x.ndim) if a != axis]
     lines = [f"index_size{a}" for a in others]
     body = begin(request, " * ".join(lines) or "1") + unravel(request.index, lines, "i", "e")
-    for number, a in enumerate(others):
-        body += f"  const {request.index} d{a} = e{number};\n"
-    body += f"  for ({request.index} d{axis} = 0; d{axis} < index_size{axis}; ++d{axis}) {{\n"
-    body += f"    {request.index} k = index_p[{position('index', strides(index), 'd')}];\n"
-    body += f"    if (k < 0) k += x_size{axis};\n"
-    target = " + ".join(["y_offset", *(f"{'k' if a == axis else f'd{a}'} * y_stride{a}" for a in range(x.ndim))])
-    place = position("source", strides(source), "d")
-    if reduce == "set":
-        body += "    " + put(y, target, bits(source, place)) + "\n  }\n"
-    elif x.dtype in dialect.HALVES:
-        return None  # sums of many terms want a wider place than the output has
-    else:
-        both = f"{load(request, y, target)}, {load(request, source, place)}"
-        left, right = both.split(", ", 1)
-        total = f"{left} || {right}" if x.dtype == "bool" else f"{left} + {right}"
-        body += "    " + store(y, target, total) + "\n  }\n"
+    body += "".join(f"  const {request.index} d{a} = e{number};\n" for number, a in enumerate(others))
+    written = put(y, _along(y, axis, "k"), bits(source, position("source", strides(source), "d")))
+    place = position("index", strides(index), "d")
+    body += fill(SCATTER, index=request.index, axis=axis, place=place, store=written)
     second, second_arguments = kernel(request, "run1", {"y"}, numbers, body)
-    passes = [check_pass, linear("run0", first_arguments, "numel"), linear("run1", second_arguments, *lines)]
-    return program(request, [check, first, second], passes)
+    return [first, second], [linear("run0", first_arguments, "numel"), linear("run1", second_arguments, *lines)]
+
+
+def _scatter_add(request: Request, axis: int) -> tuple[list[str], list[Pass]]:
+    x, index, source, y = (request.operand(name) for name in ("x", "index", "source", "y"))
+    body = begin(request) + unravel(request.index, sizes(y), "i", "d")
+    body += fill(
+        SCATTER_ADD,
+        index=request.index,
+        axis=axis,
+        value=dialect.compute(x.dtype),
+        inside=" && ".join(f"d{a} < index_size{a}" for a in range(x.ndim) if a != axis) or "1",
+        plus="||" if x.dtype == "bool" else "+",
+        place=_along(index, axis, "k"),
+        x=load(request, x, position("x", strides(x), "d")),
+        source=load(request, source, _along(source, axis, "k")),
+        store=store(y, position("y", strides(y), "d"), "sum"),
+    )
+    numbers = [("numel", request.index), *shape_numbers(request, x, index, source, y)]
+    text, arguments = kernel(request, "run", {"y"}, numbers, body)
+    return [text], [linear("run", arguments, "numel")]
+
+
+# Each element counts how many come before it: stable, and no item waits for another.
+SORT = """
+  const $index line = $line;
+  const $value own = $own;
+  $index rank = 0;
+  for ($index k = 0; k < x_size$axis; ++k) {
+    const $value other = $other;
+    const int equal = other == own || (other != other && own != own);
+    if ($before || (k < d$axis && equal)) ++rank;
+  }
+"""
+BEFORE = {
+    False: "other < own || (own != own && other == other)",
+    True: "other > own || (other != other && own == own)",
+}
 
 
 def sort(op: Op, request: Request) -> Program:
-    """Each element counts how many come before it: stable, and no item waits for another."""
     x, values, indices = (request.operand(name) for name in ("x", "values", "indices"))
-    axis, descending = request.attributes["axis"], request.attributes["descending"]
-    body = begin(request) + unravel(request.index, sizes(x), "i", "d")
-    if x.ndim == 0:
-        body += "  " + put(values, "values_offset", bits(x, "x_offset")) + "\n  indices_p[indices_offset] = 0;\n"
-    else:
-        value = dialect.compute(x.dtype)
-        line = " + ".join(["x_offset", *(f"d{a} * x_stride{a}" for a in range(x.ndim) if a != axis)])
-        body += f"  const {request.index} line = {line};\n  const {value} own = {load(request, x, f'line + d{axis} * x_stride{axis}')};\n"
-        body += f"  {request.index} rank = 0;\n  for ({request.index} k = 0; k < x_size{axis}; ++k) {{\n"
-        body += f"    const {value} other = {load(request, x, f'line + k * x_stride{axis}')};\n"
-        before = "other > own || (other != other && own == own)" if descending else "other < own || (own != own && other == other)"
-        equal = "other == own || (other != other && own != own)"
-        body += f"    if ({before} || (k < d{axis} && ({equal}))) ++rank;\n  }}\n"
-        for output, what in ((values, bits(x, f"line + d{axis} * x_stride{axis}")), (indices, f"d{axis}")):
-            places = [f"{'rank' if a == axis else f'd{a}'} * {output.name}_stride{a}" for a in range(x.ndim)]
-            body += "  " + put(output, " + ".join([f"{output.name}_offset", *places]), what) + "\n"
+    axis, body = request.attributes["axis"], begin(request) + unravel(request.index, sizes(x), "i", "d")
+    own = f"line + d{axis} * x_stride{axis}" if x.ndim else "x_offset"
+    if x.ndim:
+        body += fill(
+            SORT,
+            index=request.index,
+            axis=axis,
+            value=dialect.compute(x.dtype),
+            line=_along(x, axis, "0"),
+            own=load(request, x, own),
+            other=load(request, x, f"line + k * x_stride{axis}"),
+            before=BEFORE[request.attributes["descending"]],
+        )
+    body += "  " + put(values, _along(values, axis, "rank"), bits(x, own)) + "\n"
+    body += "  " + put(indices, _along(indices, axis, "rank"), f"d{axis}" if x.ndim else "0") + "\n"
     numbers = [("numel", request.index), *shape_numbers(request, x, values, indices)]
     text, arguments = kernel(request, "run", {"values", "indices"}, numbers, body)
     return program(request, [text], [linear("run", arguments, "numel")])

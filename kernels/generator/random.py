@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..definitions import Op
-from . import dialect
 from .movement import begin, place_of, shape_numbers
 from .source import Program, Request, kernel, linear, program, store
 
-PHILOX = """FUNCTION void philox(ulong block, ulong seed, uint *c) {
+PHILOX = """#define DOUBLE(high, low) ((double)((high) >> 5) * 67108864.0 + (double)((low) >> 6))
+FUNCTION void philox(ulong block, ulong seed, uint *c) {
   uint k0 = (uint)seed, k1 = (uint)(seed >> 32);
   c[0] = (uint)block; c[1] = (uint)(block >> 32); c[2] = 0; c[3] = 0;
   for (int round = 0; round < 10; ++round) {
@@ -33,7 +33,12 @@ COSINE = """FUNCTION TYPE cosine_of_turns(TYPE turns) {
 
 
 def _numbers(request: Request) -> list[tuple[str, str]]:
-    return [("numel", request.index), *shape_numbers(request, request.operand("y")), ("seed", "ulong"), ("offset", "ulong")]
+    return [
+        ("numel", request.index),
+        *shape_numbers(request, request.operand("y")),
+        ("seed", "ulong"),
+        ("offset", "ulong"),
+    ]
 
 
 def uniform(op: Op, request: Request) -> Program:
@@ -41,11 +46,11 @@ def uniform(op: Op, request: Request) -> Program:
     body = begin(request) + place_of(request, y) + "  uint c[4];\n"
     if y.dtype == "float64":
         body += "  philox(offset + (ulong)(i / 2), seed, c);\n  const int w = (i % 2) * 2;\n"
-        value = "((double)(c[w] >> 5) * 67108864.0 + (double)(c[w + 1] >> 6)) * 1.1102230246251565e-16"
+        value = "DOUBLE(c[w], c[w + 1]) * 1.1102230246251565e-16"
     else:
         bits = BITS[y.dtype]
         body += "  philox(offset + (ulong)(i / 4), seed, c);\n"
-        value = f"(float)(c[i % 4] >> {32 - bits}) * {2.0 ** -bits!r}f"
+        value = f"(float)(c[i % 4] >> {32 - bits}) * {2.0**-bits!r}f"
     body += "  " + store(y, "at", value) + "\n"
     text, arguments = kernel(request, "run", {"y"}, _numbers(request), body)
     return program(request, [PHILOX, text], [linear("run", arguments, "numel")])
@@ -58,8 +63,8 @@ def normal(op: Op, request: Request) -> Program | None:
     body = begin(request) + place_of(request, y) + "  uint c[4];\n"
     if y.dtype == "float64":
         body += "  philox(offset + (ulong)(i / 2), seed, c);\n"
-        body += "  const double u = ((double)(c[0] >> 5) * 67108864.0 + (double)(c[1] >> 6) + 1.0) * 1.1102230246251565e-16;\n"
-        body += "  const double v = ((double)(c[2] >> 5) * 67108864.0 + (double)(c[3] >> 6)) * 1.1102230246251565e-16;\n"
+        body += "  const double u = (DOUBLE(c[0], c[1]) + 1.0) * 1.1102230246251565e-16;\n"
+        body += "  const double v = DOUBLE(c[2], c[3]) * 1.1102230246251565e-16;\n"
     else:
         body += "  philox(offset + (ulong)(i / 4), seed, c);\n  const int w = (i / 2) % 2 * 2;\n"
         body += "  const double u = ((double)(c[w] >> 8) + 1.0) * 5.9604644775390625e-08;\n"

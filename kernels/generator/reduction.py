@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..definitions import Op
 from . import dialect
-from .movement import begin, shape_numbers, sizes, strides
-from .source import Operand, Pass, Program, Request, kernel, linear, load, position, program, store, unravel
+from .movement import begin, shape_numbers, strides
+from .source import Operand, Pass, Program, Request, fill, kernel, linear, load, position, program, store, unravel
 
 GROUP = 64
 # op: (where it starts, how two values become one, for floats and for integers)
@@ -57,16 +57,34 @@ def many(request: Request, x: Operand, y: Operand, axes: list[int], value: str, 
     return program(request, [source], [linear("run", arguments, "numel")])
 
 
+FEW = """
+  LOCAL $value part[$group];
+  const $index i = GROUP(0);
+$kept
+  const $index line = $line, count = $count;
+  const int item = ITEM(0);
+  $value a = $start;
+  for ($index k = item; k < count; k += $group) {
+$element
+    a = $combine;
+  }
+  part[item] = a;
+  for (int step = $group / 2; step > 0; step /= 2) {
+    BARRIER();
+    if (item < step) {
+      const $value a = part[item], b = part[item + step];
+      part[item] = $combine;
+    }
+  }
+  if (item == 0) $store
+"""
+
+
 def few(request: Request, x: Operand, y: Operand, axes: list[int], value: str, start: str, combine: str) -> Program:
-    text, line, along, result = _places(request, x, y, axes)
-    body = f"  LOCAL {value} part[{GROUP}];\n  const {request.index} i = GROUP(0);\n" + text
-    body += f"  const {request.index} line = {line}, count = {' * '.join(along) or '1'};\n  const int item = ITEM(0);\n"
-    body += f"  {value} a = {start};\n  for ({request.index} k = item; k < count; k += {GROUP}) {{\n{_element(request, x, axes)}"
-    body += f"    a = {combine};\n  }}\n  part[item] = a;\n"
-    body += f"  for (int step = {GROUP // 2}; step > 0; step /= 2) {{\n    BARRIER();\n"
-    body += f"    if (item < step) {{\n      const {value} a = part[item], b = part[item + step];\n"
-    body += f"      part[item] = {combine};\n    }}\n  }}\n"
-    body += f"  if (item == 0) {store(y, result, 'part[0]')}\n"
+    kept, line, along, result = _places(request, x, y, axes)
+    words = {"value": value, "start": start, "combine": combine, "kept": kept, "line": line, "index": request.index}
+    count, element = " * ".join(along) or "1", _element(request, x, axes)
+    body = fill(FEW, group=GROUP, count=count, element=element, store=store(y, result, "part[0]"), **words)
     source, arguments = kernel(request, "run", {"y"}, [("numel", request.index), *shape_numbers(request, x, y)], body)
     return program(request, [source], [Pass("run", arguments, [(["numel"], 1), ([], 1), ([], 1)], (GROUP, 1, 1))])
 
@@ -90,7 +108,7 @@ def scan(op: Op, request: Request) -> Program:
     """One item a line, in order."""
     x, y, axis = request.operand("x"), request.operand("y"), request.attributes["axis"]
     start, combine = FOLDS["sum" if op.name == "cumsum" else "prod"]
-    value = dialect.compute(x.dtype)
+    value = "double" if request.doubles and dialect.kind(x.dtype) == "float" else dialect.compute(x.dtype)
     others = [a for a in range(x.ndim) if a != axis]
     lines = [f"x_size{a}" for a in others]
     body = begin(request, " * ".join(lines) or "1") + unravel(request.index, lines, "i", "e")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from string import Template
 from typing import Any
 
 from . import dialect
@@ -71,7 +72,9 @@ class Program:
 GROUP = 128  # items in a group where nothing asks for another number
 
 
-def parameters(request: Request, outputs: set[str], numbers: list[tuple[str, str]]) -> tuple[str, list[tuple[str, str]]]:
+def parameters(
+    request: Request, outputs: set[str], numbers: list[tuple[str, str]]
+) -> tuple[str, list[tuple[str, str]]]:
     """The parameter list of a kernel and the arguments for it: buffers with their offsets, then numbers."""
     texts, arguments = [], []
     for operand in request.given:
@@ -85,7 +88,9 @@ def parameters(request: Request, outputs: set[str], numbers: list[tuple[str, str
     return ", ".join(texts), arguments
 
 
-def kernel(request: Request, name: str, outputs: set[str], numbers: list[tuple[str, str]], body: str) -> tuple[str, list[tuple[str, str]]]:
+def kernel(
+    request: Request, name: str, outputs: set[str], numbers: list[tuple[str, str]], body: str
+) -> tuple[str, list[tuple[str, str]]]:
     """A whole kernel function and its arguments."""
     texts, arguments = parameters(request, outputs, numbers)
     return f"KERNEL void {name}({texts}) {{\n{body}}}\n", arguments
@@ -98,6 +103,11 @@ def program(request: Request, functions: list[str], passes: list[Pass]) -> Progr
 def linear(function: str, arguments: list[tuple[str, str]], *count: str) -> Pass:
     """One item for each of `count` (a product of names)."""
     return Pass(function, arguments, [(list(count), GROUP), ([], 1), ([], 1)], (GROUP, 1, 1))
+
+
+def fill(template: str, **words: object) -> str:
+    """A text with its $words replaced."""
+    return Template(template.lstrip("\n")).substitute(words)
 
 
 def load(request: Request, operand: Operand, at: str) -> str:

@@ -22,7 +22,6 @@ import pages  # noqa: E402 - found by the path set above
 from definitions import Attribute, Op, load_all  # noqa: E402 - found by the path set above
 
 
-
 def _package() -> str:
     """This tree's kernels as a package, whatever is installed: the generator imports its neighbours."""
     name = "dougong_kernels_here"

@@ -29,7 +29,7 @@ struct PreparedPass {
   std::vector<uint64_t> values;                  // what arguments point to
   std::vector<std::pair<size_t, int>> buffers;   // argument, operand
   std::vector<std::pair<size_t, int>> offsets;   // the same for `<operand>_offset`, in elements
-  int flag = -1;                                 // the argument that an index out of range is told by
+  int flag = -1, flag_offset = -1;               // the argument that an index out of range is told by
 };
 
 struct Prepared {
@@ -126,6 +126,8 @@ class Generated {
       if (type == "flag") {
         argument = {DG_ARGUMENT_BUFFER, 0, nullptr, 0, nullptr};
         pass.flag = int(i);
+      } else if (type == "flag_offset") {
+        pass.flag_offset = int(i);
       } else if (type == "buffer") {
         argument = {DG_ARGUMENT_BUFFER, 0, nullptr, 0, nullptr};
         pass.buffers.emplace_back(i, numbers.operand(name));
@@ -161,7 +163,11 @@ class Generated {
   dg_status_t launch(const PreparedPass &pass, const dg_kernel_call_t &call) const {
     std::vector<dg_argument_t> arguments = pass.arguments;
     std::vector<uint64_t> offsets(pass.offsets.size());
-    if (pass.flag >= 0) arguments[size_t(pass.flag)].handle = call.workspace;
+    const uint64_t flag_offset = call.workspace_offset / sizeof(int32_t);
+    if (pass.flag >= 0) {
+      arguments[size_t(pass.flag)].handle = call.workspace;
+      arguments[size_t(pass.flag_offset)].value = &flag_offset;
+    }
     for (const auto &[index, i] : pass.buffers) arguments[index].handle = operand(call, i).data;
     for (size_t k = 0; k < offsets.size(); ++k) {
       const dg_tensor_t &tensor = operand(call, pass.offsets[k].second);

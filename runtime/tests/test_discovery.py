@@ -205,6 +205,7 @@ def test_doctor_shows_everything_and_survives_everything(site: Site, named: Name
         "hangs": ["HANG"],
         "fails": ["FAIL_INITIALIZE"],
         "zero": ["PLUGIN_SIZE=0"],
+        "nochip": ["UNAVAILABLE"],
     }.items():
         shutil.copy(named(name, *switches), folder)
     shutil.copy(named("good"), folder)
@@ -224,6 +225,7 @@ def test_doctor_shows_everything_and_survives_everything(site: Site, named: Name
     assert "opening the library" in rows[("aborts", variable)]["reason"]
     assert status[("hangs", variable)] == "hangs" and "within 4 s" in rows[("hangs", variable)]["reason"]
     assert status[("fails", variable)] == "refused" and "driver not found 42" in rows[("fails", variable)]["reason"]
+    assert status[("nochip", variable)] == "unavailable", "a plugin without its chip is no fault of anybody"
     assert status[("zero", variable)] == "refused" and "struct_size" in rows[("zero", variable)]["reason"]
     assert status[("good", variable)] == "works"
     assert status[("good", entry)] == "shadowed" and str(folder) in rows[("good", entry)]["reason"]

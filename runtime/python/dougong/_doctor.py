@@ -16,11 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from . import _plugins
+from . import _errors, _plugins
 
 DEADLINE = 20.0  # seconds for one plugin
 
 WORKS, SAME_FILE, SHADOWED = "works", "same file", "shadowed"
+UNAVAILABLE = "unavailable"  # the plugin is right, and this machine has nothing for it
 REFUSED, CRASHED, HANGS = "refused", "crashed", "hangs"
 BAD = (REFUSED, CRASHED, HANGS)
 
@@ -139,6 +140,8 @@ def _steps(kind: str, where: str, name: str, open_it: bool) -> Iterator[dict[str
         devices = [_describe(_core.device(f"{name}:{index}")) for index in range(info["device_count"])]
         reason = None if devices else "the plugin found no device"
         yield {"step": "done", "status": WORKS, "devices": devices, "reason": reason}
+    except _errors.UnsupportedError as error:
+        yield {"step": "done", "status": UNAVAILABLE, "reason": str(error)}
     except Exception as error:
         yield {"step": "done", "status": REFUSED, "reason": str(error)}
 

@@ -70,6 +70,9 @@ static dg_status_t initialize(const dg_host_t *host, void **out_context) {
 #ifdef FAIL_INITIALIZE
   return DG_STATUS_INCOMPATIBLE;
 #endif
+#ifdef UNAVAILABLE
+  return DG_STATUS_UNSUPPORTED;
+#endif
 #ifdef LOG
   if (host->log) host->log(host->context, DG_LOG_WARNING, "a line of the plugin");
 #endif
