@@ -53,6 +53,7 @@ from ._features import (
 from ._images import conv2d, max_pool2d, pad
 from ._losses import cross_entropy, mse_loss
 from ._norms import layer_norm, log_softmax, softmax
+from ._recurrent import gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell
 
 __all__ = [
     "alpha_dropout",
@@ -71,6 +72,7 @@ __all__ = [
     "embedding_bag",
     "gelu",
     "glu",
+    "gru_cell",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -80,6 +82,7 @@ __all__ = [
     "linear",
     "log_softmax",
     "logsigmoid",
+    "lstm_cell",
     "max_pool2d",
     "mish",
     "mse_loss",
@@ -91,6 +94,8 @@ __all__ = [
     "prelu",
     "relu",
     "relu6",
+    "rnn_relu_cell",
+    "rnn_tanh_cell",
     "scaled_dot_product_attention",
     "selu",
     "sigmoid",
