@@ -193,6 +193,29 @@ def test_an_optimizer_that_draws_random_numbers_draws_those_that_it_would_withou
     assert trained(dougong.jit) == trained(lambda f: f)
 
 
+def test_parameters_whose_state_differs_are_updated_each_by_its_own_numbers() -> None:
+    def trained(wrap: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
+        weights = [nn.Parameter(dougong.full((3,), float(i))) for i in range(4)]
+        optimizer = optim.AdamW([{"params": weights[:3]}, {"params": weights[3:], "lr": 0.2}], lr=0.1)
+
+        def step(x: dougong.Tensor) -> None:
+            optimizer.zero_grad()
+            sum((weight * weight * x).sum() for weight in weights).backward()
+            optimizer.step()
+
+        run = wrap(step)
+        for i in range(9):
+            if i == 4:
+                optimizer.state[weights[1]]["step"] = 1
+            if i == 6:
+                optimizer.param_groups[1]["lr"] = 0.01
+                optimizer.state[weights[2]]["exp_avg"] = dougong.ones((3,))
+            run(dougong.full((3,), float(i)))
+        return [w.tolist() for w in weights], [optimizer.state[w]["step"] for w in weights]
+
+    assert trained(dougong.jit) == trained(lambda f: f)
+
+
 def test_parameters_that_are_frozen_let_go_or_added_are_trained_or_not() -> None:
     def trained(wrap: Callable[[Any], Any]) -> list[list[float]]:
         weights = [nn.Parameter(dougong.ones((2,))) for _ in range(3)]

@@ -69,6 +69,7 @@ from ._creation import (
     zeros,
     zeros_like,
 )
+from ._einsum import einsum
 from ._errors import (
     AbortedError,
     DeviceLostError,
@@ -108,13 +109,13 @@ from .jit import jit
 
 # Ops that are functions here under their own name; dougong.ops has all of them.
 _PUBLIC_OPS = """
-abs acos acosh add addcdiv addcmul all any argmax argmin asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or
-bitwise_xor cat ceil celu clamp conv2d copysign cos cosh count_nonzero cross_entropy cumprod cumsum div elu embedding
-eq erf erfc exp exp2 expm1 floor floor_divide fmod gather ge gelu gelu_tanh gt hardsigmoid hardswish hardtanh hypot
-isfinite isinf isnan layer_norm le leaky_relu left_shift lerp log log10 log1p log2 log_sigmoid log_softmax logaddexp
-logical_and logical_not logical_or logical_xor logsumexp lt masked_fill matmul max max_pool2d maximum mean min minimum
-mish mul ne neg norm pad pow prod reciprocal relu remainder right_shift round rsqrt scatter selu sigmoid sign silu sin
-sinh softmax softplus softsign sort sqrt square sub sum tan tanh trunc var where
+abs acos acosh add addcdiv addcmul addmm all any argmax argmin asin asinh atan atan2 atanh bitwise_and bitwise_not
+bitwise_or bitwise_xor bmm cat ceil celu clamp conv2d copysign cos cosh count_nonzero cross_entropy cumprod cumsum div
+elu embedding eq erf erfc exp exp2 expm1 floor floor_divide fmod gather ge gelu gelu_tanh gt hardsigmoid hardswish
+hardtanh hypot isfinite isinf isnan layer_norm le leaky_relu left_shift lerp log log10 log1p log2 log_sigmoid
+log_softmax logaddexp logical_and logical_not logical_or logical_xor logsumexp lt masked_fill matmul max max_pool2d
+maximum mean min minimum mish mul ne neg norm pad pow prod reciprocal relu remainder right_shift round rsqrt scatter
+selu sigmoid sign silu sin sinh softmax softplus softsign sort sqrt square sub sum tan tanh trunc var where
 """.split()
 globals().update({name: getattr(ops, name) for name in _PUBLIC_OPS})
 

@@ -203,8 +203,9 @@ static void addmm_gradient(GradCall &g) {
 static void addmm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_addmm_attributes_t *>(c.attributes);
   const auto v_shape = Shape{int64_t(c.inputs[1].shape()[0]), int64_t(c.inputs[2].shape()[1])};
-  const auto v_product = ((!(at.alpha == 0)) ? (matmul(wide(c.inputs[1]), wide(c.inputs[2])) * at.alpha) : full(v_shape, 0, accumulator(c.inputs[1].dtype()), device));
-  const auto v_y = ((!(at.beta == 0)) ? (v_product + (wide(c.inputs[0]) * at.beta)) : v_product);
+  const auto v_product = ((at.alpha == 0) ? full(v_shape, 0, accumulator(c.inputs[1].dtype()), device) : matmul(wide(c.inputs[1]), wide(c.inputs[2])));
+  const auto v_scaled = (((at.alpha == 0) || (at.alpha == 1)) ? v_product : (v_product * at.alpha));
+  const auto v_y = ((at.beta == 0) ? v_scaled : ((at.beta == 1) ? (v_scaled + wide(c.inputs[0])) : (v_scaled + (wide(c.inputs[0]) * at.beta))));
   y[0] = v_y;
 }
 static const OpId addmm_parts[] = {OpId::full, OpId::matmul, OpId::addmm};
