@@ -239,6 +239,25 @@ def test_parameters_that_are_frozen_let_go_or_added_are_trained_or_not() -> None
     assert trained(dougong.jit) == trained(lambda f: f)
 
 
+def test_kernels_with_plans_and_workspace_are_replayed() -> None:
+    def trained(wrap: Callable[[Any], Any]) -> list[list[float]]:
+        dougong.manual_seed(2)
+        model = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 2, 3, stride=2))
+        optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True)
+
+        def step(x: dougong.Tensor) -> dougong.Tensor:
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        run, images = wrap(step), np.random.default_rng(0).standard_normal((6, 2, 2, 7, 7)).astype(np.float32)
+        return [run(dougong.tensor(image)).tolist() for image in images]
+
+    assert trained(dougong.jit) == trained(lambda f: f)
+
+
 # ---- Inference ---------------------------------------------------------------------------------------------------
 
 

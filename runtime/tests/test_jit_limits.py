@@ -145,6 +145,31 @@ def test_threads_take_turns_and_another_thread_is_not_recorded() -> None:
     assert len(jitted.captures) == 1
 
 
+def test_two_threads_capture_at_the_same_time_without_mixing() -> None:
+    meeting, results = threading.Barrier(2), {}
+
+    def work(factor: float) -> None:
+        def function(x: dougong.Tensor) -> dougong.Tensor:
+            for _ in range(20):
+                x = x * factor
+            meeting.wait(10)
+            return x + factor
+
+        jitted = dougong.jit(function)
+        results[factor] = [jitted(dougong.ones((8,))).tolist() for _ in range(2)]
+        results[factor] += [jitted(dougong.ones((8,))).tolist() for _ in range(20)]
+        assert jitted.captures[0]["calls"] == 21
+        results[factor, "done"] = True
+
+    threads = [threading.Thread(target=work, args=(factor,)) for factor in (1.0, 2.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results[1.0] == [[2.0] * 8] * 22 and results[1.0, "done"]
+    assert results[2.0] == [[2.0**20 + 2] * 8] * 22 and results[2.0, "done"]
+
+
 # ---- Memory ------------------------------------------------------------------------------------------------------
 
 
