@@ -11,7 +11,7 @@ import dougong
 import dougong.nn.functional as F
 import numpy as np
 import pytest
-from dougong import nn
+from dougong import nn, optim
 
 # ---- What is refused ---------------------------------------------------------------------------------------------
 
@@ -105,6 +105,37 @@ def test_arrays_and_seeds_that_would_be_frozen_are_refused() -> None:
     dougong.manual_seed(4)
     with pytest.raises(dougong.UnsupportedError, match="Seed it outside"):
         jitted(dougong.ones((2,)))
+
+
+def test_an_optimizer_or_schedule_that_would_be_frozen_is_refused() -> None:
+    weight = nn.Parameter(dougong.ones((2,)))
+
+    class Own(optim.SGD):
+        def step(self, closure: Any = None) -> None:
+            with dougong.no_grad():
+                weight.sub_(weight.grad * self.param_groups[0]["lr"])
+
+    class Passing(optim.SGD):
+        def step(self, closure: Any = None) -> Any:
+            return super().step(closure)
+
+    def train(optimizer: optim.Optimizer, decay: float) -> Any:
+        def step(x: dougong.Tensor) -> None:
+            optimizer.zero_grad()
+            (weight * x).sum().backward()
+            optimizer.step()
+            optimizer.param_groups[0]["lr"] *= decay
+
+        jitted = dougong.jit(step)
+        jitted(dougong.ones((2,)))
+        jitted(dougong.ones((2,)))
+        return jitted
+
+    with pytest.raises(dougong.UnsupportedError, match="step of Own cannot be replayed"):
+        train(Own([weight], lr=0.1), 1.0)
+    with pytest.raises(dougong.UnsupportedError, match="options of an optimizer"):
+        train(Passing([weight], lr=0.1), 0.5)
+    assert train(Passing([weight], lr=0.1), 1.0).captures
 
 
 def test_an_exception_in_a_capture_leaves_all_as_it_was() -> None:
