@@ -46,6 +46,12 @@ void KernelStep::set_attributes(const void *attributes) {
   if (entry.kernel.plan) make_plan();
 }
 
+bool KernelStep::has_plain_attributes() const {
+  for (int i = 0; i < op.attribute_count; ++i)
+    if (op.attributes[i].kind == AttributeKind::axes || op.attributes[i].kind == AttributeKind::ints) return false;
+  return attributes_.data() && !entry.kernel.plan;
+}
+
 void KernelStep::make_plan() {
   drop_plan();
   device_.plugin().check(entry.kernel.plan(&call_, &workspace_size, &call_.plan), op.name);

@@ -61,6 +61,9 @@ class KernelStep final : public Step {
   bool deterministic() override { return !varies && !random("seed"); }
 
   void set_attributes(const void *attributes);
+  const void *attributes() const { return attributes_.data(); }
+  // There are attributes, none is a list, and no plan depends on them.
+  bool has_plain_attributes() const;
   // The same call but for what attributes hold.
   bool has_shapes_of(const dg_kernel_call_t &call) const;
   // A number that was made a tensor takes the place of another one.

@@ -5,6 +5,7 @@ The hooks are called by generators, optimizers, schedulers and modules, and do n
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,43 @@ from ._autograd import no_grad
 from ._core import Tensor
 
 _thread = threading.local()
+ambient: list[Callable[[], Any]] = [_core.is_grad_enabled, _core._ledger_strict, lambda: str(_core.device(None))]
+"""What calls depend on beside their arguments: functions of hashable values. Each value has a capture of its own."""
 module_changes = 0  # how often an attribute or a part of any module was set
+
+
+def by_numbers(update: Callable[..., None]) -> Callable[..., None]:
+    """Marks an optimizer's ``_update`` whose attributes depend on the numbers of the group and of the parameter's state
+    alone: parameters with the same numbers then need one rehearsal for all of them."""
+    update.by_numbers = True  # type: ignore[attr-defined]
+    return update
+
+
+class _Update:
+    """The update of one parameter, and the calls that it made."""
+
+    def __init__(self, optimizer: Any, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
+        self.parameter = parameter
+        self.begin = _core._record_position()
+        _core._record_varying(lambda: optimizer._apply([(parameter, gradient, group)]))
+        self.count = _core._record_position() - self.begin
+        self.call = (parameter, _core._stand_in(gradient), group)
+        self.state: dict[str, Any] = optimizer.state.get(parameter, {})
+        self.tensors = [(name, value) for name, value in self.state.items() if isinstance(value, Tensor)]
+
+    def numbers(self) -> dict[str, Any]:
+        return {name: value for name, value in self.state.items() if not isinstance(value, Tensor)}
+
+    def is_like(self, numbers: dict[str, Any]) -> bool:
+        """Whether the state has these numbers, and the tensors that it had when it was captured."""
+        state = self.state
+        for name, tensor in self.tensors:
+            if state.get(name) is not tensor:
+                return False
+        for name, number in numbers.items():
+            if state.get(name) != number:
+                return False
+        return len(state) == len(self.tensors) + len(numbers)
 
 
 class Updates:
@@ -22,24 +59,65 @@ class Updates:
 
     def __init__(self, optimizer: Any, updates: list[tuple[Tensor, Tensor, dict[str, Any]]]) -> None:
         self.optimizer = optimizer
-        self.begin = _core._record_position()
-        _core._record_varying(lambda: optimizer._apply(updates))
-        self.end = _core._record_position()
+        self.updates = [_Update(optimizer, *update) for update in updates]
         self.groups = self._groups()
-        self.updates = [(parameter, _core._stand_in(gradient), group) for parameter, gradient, group in updates]
+        self.options = self._options()
+        self.classes: list[list[_Update]] = []  # updates that pass the same numbers
 
     def _groups(self) -> list[int]:
         return [len(group["params"]) for group in self.optimizer.param_groups]
 
+    def _options(self) -> list[dict[str, Any]]:
+        groups = self.optimizer.param_groups
+        return [{name: value for name, value in group.items() if name != "params"} for group in groups]
+
+    def check_options(self, effects: list[Any]) -> None:
+        """Refuses options that were set after the step by something that will not be called for a replay."""
+        stepped = any(isinstance(e, Step) and e.scheduler.optimizer is self.optimizer for e in effects)
+        if not stepped and self.options != self._options():
+            raise _core.UnsupportedError(
+                "jit: the call changes the options of an optimizer, and a replay would not; do it outside of the "
+                "function"
+            )
+
+    def bind(self, recording: Any) -> None:
+        classes: dict[Any, list[_Update]] = {}
+        marked = getattr(type(self.optimizer)._update, "by_numbers", False)
+        for update in self.updates:
+            pattern = recording.pattern(update.begin, update.count) if marked else None
+            key = (pattern, id(update.call[2]), repr(update.numbers())) if pattern else update.begin
+            classes.setdefault(key, []).append(update)
+        self.classes = list(classes.values())
+
     def save(self) -> Callable[[], None]:
         state = self.optimizer.state
-        numbers = {parameter: dict(state[parameter]) for parameter, _, _ in self.updates if parameter in state}
+        numbers = {u.parameter: dict(state[u.parameter]) for u in self.updates if u.parameter in state}
         return lambda: state.update(numbers)
 
     def replay(self, recording: Any) -> None:
         if self.groups != self._groups():
             raise _core.UnsupportedError("jit: the optimizer has other parameters than when it was captured")
-        recording.rehearse(self.begin, self.end, lambda: self.optimizer._apply(self.updates))
+        for updates in self.classes:
+            if len(updates) > 1 and self._are_alike(updates):
+                self._rehearse_first(recording, updates)
+            else:
+                for update in updates:
+                    self._rehearse(recording, update)
+
+    def _are_alike(self, updates: list[_Update]) -> bool:
+        state, numbers = self.optimizer.state, updates[0].numbers()
+        return all(state.get(u.parameter, u.state) is u.state and u.is_like(numbers) for u in updates)
+
+    def _rehearse(self, recording: Any, update: _Update) -> None:
+        recording.rehearse(update.begin, update.begin + update.count, lambda: self.optimizer._apply([update.call]))
+
+    def _rehearse_first(self, recording: Any, updates: list[_Update]) -> None:
+        first, *others = updates
+        self._rehearse(recording, first)
+        recording.share(first.begin, first.count, [update.begin for update in others])
+        numbers = first.numbers()
+        for update in others:
+            update.state.update(numbers)
 
 
 class Step:
@@ -135,6 +213,9 @@ class Capture:
         """Ends the notes; returns the modules' attributes that the calls have set."""
         for draws in self.draws.values():
             draws.used = draws.generator.get_state()[1] - draws.start
+        for effect in self.effects:
+            if isinstance(effect, Updates):
+                effect.check_options(self.effects)
         changed = [(s.module, name) for s in self.modules.values() for name in s.changed()]
         self.modules = {key: Snapshot(snapshot.module) for key, snapshot in self.modules.items()}
         self.module_changes = module_changes
@@ -151,6 +232,9 @@ class Capture:
     def bind(self, recording: Any) -> None:
         for call, seed, offset in recording.random_calls():
             any(draws.claim(call, seed, offset) for draws in self.draws.values())
+        for effect in self.effects:
+            if isinstance(effect, Updates):
+                effect.bind(recording)
 
     def prepare(self, recording: Any) -> None:
         """Does what Python would have done by now. If a part of it fails, none of it was done."""
@@ -173,6 +257,26 @@ class Capture:
 
 def note_updates(optimizer: Any, updates: list[tuple[Tensor, Tensor, dict[str, Any]]]) -> None:
     _thread.capture.effects.append(Updates(optimizer, updates))
+
+
+def checked_step(step: Callable[..., Any]) -> Callable[..., Any]:
+    """An optimizer's own ``step``, which is refused while recording unless it comes to ``Optimizer.step``."""
+
+    @functools.wraps(step)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _core._recording():
+            return step(self, *args, **kwargs)
+        effects = _thread.capture.effects
+        known = len(effects)
+        result = step(self, *args, **kwargs)
+        if not any(isinstance(e, Updates) and e.optimizer is self for e in effects[known:]):
+            raise _core.UnsupportedError(
+                f"jit: the step of {type(self).__name__} cannot be replayed: its numbers would be frozen. Give the "
+                "optimizer an _update of one parameter, which Optimizer.step calls"
+            )
+        return result
+
+    return checked
 
 
 def note_step(scheduler: Any) -> None:
