@@ -6,7 +6,7 @@
 
 namespace dougong {
 
-enum class OpId : uint16_t { abs, acos, acosh, adamw, add, addcdiv, addcmul, all, any, arange, argmax, argmin, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cast, cat, ceil, celu, clamp, conv2d, conv2d_backward_input, conv2d_backward_weight, copy, copysign, cos, cosh, count_nonzero, cross_entropy, cross_entropy_backward, cumprod, cumsum, div, elu, embedding, embedding_backward, eq, erf, erfc, exp, exp2, expm1, floor, floor_divide, fmod, full, gather, ge, gelu, gelu_backward, gelu_tanh, gt, hardsigmoid, hardswish, hardtanh, hypot, isfinite, isinf, isnan, layer_norm, layer_norm_backward, le, leaky_relu, left_shift, lerp, log, log10, log1p, log2, log_sigmoid, log_softmax, log_softmax_backward, logaddexp, logical_and, logical_not, logical_or, logical_xor, logsumexp, lt, masked_fill, matmul, max, max_pool2d, max_pool2d_backward, maximum, mean, min, minimum, mish, mul, ne, neg, norm, normal, pad, pow, prod, reciprocal, relu, remainder, right_shift, round, rsqrt, scatter, selu, sgd, sigmoid, sign, silu, sin, sinh, softmax, softmax_backward, softplus, softsign, sort, sqrt, square, sub, sum, tan, tanh, trunc, uniform, var, where };
+enum class OpId : uint16_t { abs, acos, acosh, adamw, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, add, addcdiv, addcmul, all, any, arange, argmax, argmin, asin, asinh, atan, atan2, atanh, avg_pool1d, avg_pool2d, avg_pool2d_backward, avg_pool3d, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, border_pad, cast, cat, ceil, celu, clamp, conv1d, conv2d, conv2d_backward_input, conv2d_backward_weight, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, copy, copysign, cos, cosh, count_nonzero, cross_entropy, cross_entropy_backward, cumprod, cumsum, div, elu, embedding, embedding_backward, eq, erf, erfc, exp, exp2, expm1, floor, floor_divide, fmod, full, gather, ge, gelu, gelu_backward, gelu_tanh, gt, hardsigmoid, hardswish, hardtanh, hypot, interpolate, isfinite, isinf, isnan, layer_norm, layer_norm_backward, le, leaky_relu, left_shift, lerp, log, log10, log1p, log2, log_sigmoid, log_softmax, log_softmax_backward, logaddexp, logical_and, logical_not, logical_or, logical_xor, logsumexp, lt, masked_fill, matmul, max, max_pool1d, max_pool2d, max_pool2d_backward, max_pool3d, maximum, mean, min, minimum, mish, mul, ne, neg, norm, normal, pad, pow, prod, reciprocal, relu, remainder, right_shift, round, rsqrt, scatter, selu, sgd, sigmoid, sign, silu, sin, sinh, softmax, softmax_backward, softplus, softsign, sort, sqrt, square, sub, sum, tan, tanh, trunc, uniform, var, where };
 
 // One typed function an op. A number among the inputs is weak. Ops without inputs are told the device.
 namespace ops {
@@ -15,6 +15,10 @@ Tensor abs(const Arg &x);
 Tensor acos(const Arg &x);
 Tensor acosh(const Arg &x);
 Outputs adamw(const Arg &parameter, const Arg &gradient, const Arg &exp_avg, const Arg &exp_avg_sq, double lr, double beta1, double beta2, double epsilon, double weight_decay, int64_t step, bool decoupled, bool maximize);
+Tensor adaptive_avg_pool1d(const Arg &x, IntList output_size);
+Tensor adaptive_avg_pool2d(const Arg &x, IntList output_size);
+Outputs adaptive_max_pool1d(const Arg &x, IntList output_size);
+Outputs adaptive_max_pool2d(const Arg &x, IntList output_size);
 Tensor add(const Arg &a, const Arg &b);
 Tensor addcdiv(const Arg &x, const Arg &a, const Arg &b, Scalar value);
 Tensor addcmul(const Arg &x, const Arg &a, const Arg &b, Scalar value);
@@ -28,18 +32,28 @@ Tensor asinh(const Arg &x);
 Tensor atan(const Arg &x);
 Tensor atan2(const Arg &a, const Arg &b);
 Tensor atanh(const Arg &x);
+Tensor avg_pool1d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override);
+Tensor avg_pool2d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override);
+Tensor avg_pool2d_backward(const Arg &dy, IntList shape, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override);
+Tensor avg_pool3d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override);
 Tensor bitwise_and(const Arg &a, const Arg &b);
 Tensor bitwise_not(const Arg &x);
 Tensor bitwise_or(const Arg &a, const Arg &b);
 Tensor bitwise_xor(const Arg &a, const Arg &b);
+Tensor border_pad(const Arg &x, IntList padding, int32_t mode);
 Tensor cast(const Arg &x, dg_dtype_t dtype);
 Tensor cat(const std::vector<Tensor> &tensors, int64_t axis);
 Tensor ceil(const Arg &x);
 Tensor celu(const Arg &x, double alpha);
 Tensor clamp(const Arg &x, const Arg &min, const Arg &max);
+Tensor conv1d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList dilation, int64_t groups);
 Tensor conv2d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList dilation, int64_t groups);
 Tensor conv2d_backward_input(const Arg &dy, const Arg &weight, IntList shape, IntList stride, IntList padding, IntList dilation, int64_t groups);
 Tensor conv2d_backward_weight(const Arg &dy, const Arg &x, IntList shape, IntList stride, IntList padding, IntList dilation, int64_t groups);
+Tensor conv3d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList dilation, int64_t groups);
+Tensor conv_transpose1d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList output_padding, IntList dilation, int64_t groups);
+Tensor conv_transpose2d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList output_padding, IntList dilation, int64_t groups);
+Tensor conv_transpose3d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList output_padding, IntList dilation, int64_t groups);
 Tensor copy(const Arg &x);
 Tensor copysign(const Arg &a, const Arg &b);
 Tensor cos(const Arg &x);
@@ -73,6 +87,7 @@ Tensor hardsigmoid(const Arg &x);
 Tensor hardswish(const Arg &x);
 Tensor hardtanh(const Arg &x, double min_val, double max_val);
 Tensor hypot(const Arg &a, const Arg &b);
+Tensor interpolate(const Arg &x, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step);
 Tensor isfinite(const Arg &x);
 Tensor isinf(const Arg &x);
 Tensor isnan(const Arg &x);
@@ -99,8 +114,10 @@ Tensor lt(const Arg &a, const Arg &b);
 Tensor masked_fill(const Arg &x, const Arg &mask, Scalar value);
 Tensor matmul(const Arg &a, const Arg &b);
 Tensor max(const Arg &x, IntList axis, bool keepdim);
-Outputs max_pool2d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation);
+Outputs max_pool1d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation, bool ceil_mode);
+Outputs max_pool2d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation, bool ceil_mode);
 Tensor max_pool2d_backward(const Arg &dy, const Arg &indices, IntList shape);
+Outputs max_pool3d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation, bool ceil_mode);
 Tensor maximum(const Arg &a, const Arg &b);
 Tensor mean(const Arg &x, IntList axis, bool keepdim);
 Tensor min(const Arg &x, IntList axis, bool keepdim);
