@@ -24,11 +24,11 @@ from .gradients import Gradients, input_name
 from .points import Arrays
 
 STEP = 1e-3
-NEAR = 1e-4  # how far from a corner the pieces that meet there are looked at, and the step for their slopes
-NEAR_STEP = 1e-6
-NEIGHBOURS = 48
+NEAR = 1e-5  # how far from a corner the pieces that meet there are looked at, and the step for their slopes
+NEAR_STEP = 1e-7
+NEIGHBOURS = 24
 STEEP = 1e3  # a slope so near a corner that is no slope: the function jumps there
-COORDINATES = 4  # of an input of an op that is not elementwise
+COORDINATES = 3  # of an input of an op that is not elementwise
 SETTLED = 1e-4  # how far apart, relative, two estimates of a slope with step and half a step may be
 LIMIT = 1e-8
 HULL_LIMIT = 1e-2  # of curvature within NEAR of the point

@@ -18,7 +18,7 @@ import numpy as np
 from . import points, questions
 from .points import Arrays
 
-CORNER_SIZE = 100  # elements an input of an op that is not elementwise
+CORNER_SIZE = 200  # elements an input of an op that is not elementwise
 CORNER_CASES = 6  # an op
 DEVICE_SIZE = 20_000  # elements of all inputs: more show nothing new, and cost time
 # Shapes that broadcast, for the first, second and third input of an elementwise op.
@@ -171,13 +171,17 @@ def _like(x: np.ndarray | None, shape: tuple[int, ...], seed: int) -> np.ndarray
 
 
 def _with_gaps(op: Any, drawn: Arrays, seed: int, positive: bool) -> Arrays:
-    """Each float replaced by a place on one common grid, taken once: no two inputs have near values either, and as the
-    grid is not symmetrical, no near magnitudes."""
+    """Each float replaced by a place on a grid, taken once.
+
+    All inputs share one grid, so that no two have near values either; and as it is not symmetrical, no near magnitudes.
+    Inputs that have domains of their own are compared with no others, and have a grid each.
+    """
     floats = [x is not None and x.dtype.kind == "f" for x in drawn]
     counts = [x.size if is_float else 0 for x, is_float in zip(drawn, floats, strict=True)]
     total = sum(counts)
     places = np.random.default_rng(seed).permutation((np.arange(total) + 0.4) / max(total, 1))
     parts = np.split(places, np.cumsum(counts)[:-1])
+    parts = [(np.argsort(np.argsort(p)) + 0.4) / max(p.size, 1) for p in parts] if op.domain else parts
     names = _names(op, len(drawn))
     return [
         _on_grid(part, _domain(op, name, positive)).reshape(x.shape) if is_float else x

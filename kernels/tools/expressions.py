@@ -93,6 +93,9 @@ class Translator:
         function = node.func.id if isinstance(node.func, ast.Name) else ""
         if function == "len":
             return f"int64_t({self.visit(node.args[0])}.size())"
+        output = self.gradient_index(ast.unparse(node.args[0])) if function == "given" else None
+        if output is not None:
+            return f"g.came({output})"
         if function in META_ONLY and isinstance(node.args[0], ast.Name):
             index = self.input_index(node.args[0].id)
             return f"{function}(g.meta({index}))"
@@ -141,6 +144,11 @@ class Translator:
     def output(self, index: int) -> str:
         self.outputs_used.add(index)
         return f"g.output({index})" if self.gradient else f"shapes[{index}]"
+
+    def gradient_index(self, name: str) -> int | None:
+        """The output whose gradient the name is."""
+        names = [f"d{output.name}" for output in self.op.outputs]
+        return names.index(name) if self.gradient and name in names else None
 
     def input_index(self, name: str) -> int | None:
         names = [item.name for item in self.op.inputs]

@@ -54,6 +54,29 @@ py::list calls(Recording &recording) {
   return names;
 }
 
+// What calls pass beside tensors, as bytes; None if there is more to it than kernels with numbers as attributes.
+py::object pattern(Recording &recording, size_t begin, size_t count) {
+  std::string bytes;
+  for (size_t i = begin; i < begin + count; ++i) {
+    auto *kernel = dynamic_cast<KernelStep *>(&recording.step(i));
+    if (!kernel || !kernel->has_plain_attributes()) return py::none();
+    for (const Argument &argument : kernel->arguments)
+      if (argument.memory >= 0 && recording.memory(argument.memory).constant) return py::none();
+    bytes += std::string(kernel->op.name) + ' ';
+    bytes.append(static_cast<const char *>(kernel->attributes()), kernel->op.attributes_size);
+  }
+  return py::bytes(bytes);
+}
+
+// Other calls of the same kind pass what these pass.
+void share(Recording &recording, size_t from, size_t count, const std::vector<size_t> &others) {
+  for (size_t to : others)
+    for (size_t i = 0; i < count; ++i) {
+      auto &source = dynamic_cast<KernelStep &>(recording.step(from + i));
+      dynamic_cast<KernelStep &>(recording.step(to + i)).set_attributes(source.attributes());
+    }
+}
+
 struct RandomCall {
   uint64_t *seed, *offset;
 };
@@ -61,10 +84,7 @@ struct RandomCall {
 RandomCall random_call(Recording &recording, size_t i) {
   auto *kernel = i < recording.size() ? dynamic_cast<KernelStep *>(&recording.step(i)) : nullptr;
   if (!kernel) return {};
-  const auto field = [kernel](const char *name) {
-    return static_cast<uint64_t *>(const_cast<void *>(kernel->attribute(name, AttributeKind::uint64)));
-  };
-  return {field("seed"), field("offset")};
+  return {kernel->random("seed"), kernel->random("offset")};
 }
 
 // (number, seed, offset) of the calls that draw random numbers.
@@ -139,6 +159,8 @@ void bind_jit(py::module_ &module) {
              const char *reason = recording.stale();
              return reason ? py::object(py::str(reason)) : py::none();
            })
+      .def("pattern", &pattern)
+      .def("share", &share)
       .def("calls", &calls)
       .def("fits", &Recording::fits)
       .def("stats", &stats)

@@ -4,6 +4,7 @@
 #include "../src/autograd.h"
 #include "../src/ladder.h"
 #include "../src/ledger.h"
+#include "../src/pinned.h"
 #include "../src/recording.h"
 #include "../src/stream.h"
 #include "../src/views.h"
@@ -31,6 +32,7 @@ void copy_from_host(const Tensor &tensor, const py::buffer &buffer) {
   const py::buffer_info host = buffer.request();
   check_size(tensor, host);
   if (tensor.numel() == 0) return;
+  if (Rehearsal *now = rehearsal()) return now->upload(host.ptr, tensor.nbytes());
   const Unlocked unlocked;
   Device &device = tensor.device();
   device.copy_from_host(tensor->storage->handle, tensor.descriptor().byte_offset, host.ptr, tensor.nbytes(),
@@ -233,9 +235,13 @@ void bind_tensor(py::module_ &module) {
              [](const Tensor &tensor) { return py::reinterpret_steal<py::object>(make_host_view(tensor)); });
   module.def("_data_ptr", &data_ptr);
   module.def("_storage_info", &storage_info);
-  module.def("_to_device", [](const Tensor &tensor, py::handle device) {
-    return to_device(tensor, device_from_python(device.ptr()));
-  });
+  module.def(
+      "_to_device",
+      [](const Tensor &tensor, py::handle device, bool non_blocking) {
+        const NonBlocking mode(non_blocking);
+        return to_device(tensor, device_from_python(device.ptr()));
+      },
+      py::arg("tensor"), py::arg("device"), py::arg("non_blocking") = false);
   module.def("_copy_into", [](const Tensor &destination, const Tensor &source) {
     check_in_place(destination, "copy_", source.requires_grad());
     if (grad_enabled() && (source.requires_grad() || destination.requires_grad()))

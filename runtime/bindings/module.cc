@@ -6,6 +6,8 @@
 namespace dougong {
 
 void bind_dtypes(pybind11::module_ &module);
+void bind_pinned(pybind11::module_ &module);
+void bind_profiler(pybind11::module_ &module);
 
 }  // namespace dougong
 
@@ -19,6 +21,8 @@ PYBIND11_MODULE(_core, module) {
   init_op_functions(module.ptr());
   init_host_view(module.ptr());
   bind_tensor(module);
+  bind_pinned(module);
+  bind_profiler(module);
   bind_autograd(module);
   bind_dlpack(module);
   bind_jit(module);

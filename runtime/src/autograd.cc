@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "gradients.h"
+#include "profiler.h"
 #include "recording.h"
 
 namespace dougong {
@@ -173,22 +174,6 @@ void OpNode::release_saved() {
   released = true;
 }
 
-static void copy_attributes(OpNode &node, const void *attributes) {
-  if (!attributes) return;
-  const OpDef &op = node.op;
-  node.attributes.resize((op.attributes_size + 7u) / 8u);
-  char *copy = reinterpret_cast<char *>(node.attributes.data());
-  std::memcpy(copy, attributes, op.attributes_size);
-  for (int i = 0; i < op.attribute_count; ++i) {
-    const AttributeDef &def = op.attributes[i];
-    if (def.kind != AttributeKind::axes && def.kind != AttributeKind::ints) continue;
-    auto *list = reinterpret_cast<IntList *>(copy + def.offset);
-    node.lists.emplace_back(list->begin(), list->end());
-    node.lists.back().push_back(0);  // never a null pointer, which would read as "not given"
-    list->data = node.lists.back().data();
-  }
-}
-
 void set_history(const Ref<Node> &node, const Tensor *outputs, int count) {
   node->output_metas.resize(size_t(count));
   node->output_hooks.resize(size_t(count));
@@ -233,7 +218,7 @@ void record_op(const OpDef &op, const Tensor *inputs, const Tensor *values, int 
     node->input_metas[size_t(i)] = meta_of(inputs[i]);
     if (needs_gradient(op, inputs[i], i)) node->edges[size_t(i)] = gradient_edge(inputs[i]);
   }
-  copy_attributes(*node, attributes);
+  node->attributes.assign(op, attributes);
   set_history(node, outputs, op.output_count);
   node->inputs.resize(size_t(input_count));
   node->outputs.resize(op.output_count);
@@ -358,7 +343,10 @@ class Engine {
     const bool any = std::any_of(gradients.begin(), gradients.end(), [](const Tensor &t) { return t.defined(); });
     std::vector<Tensor> results;
     const bool sink = node->edges.empty();
-    if (any && !(sink && capture_only_)) results = node->apply(std::move(gradients));
+    if (any && !(sink && capture_only_)) {
+      const HostSpan span(SpanKind::backward, [&node] { return node->name() + " backward"; });
+      results = node->apply(std::move(gradients));
+    }
     if (!retain_graph_) node->release_saved();
     return pass_on(*node, results);
   }

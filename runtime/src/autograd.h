@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "attribute_copy.h"
 #include "dispatch.h"
 #include "op.h"
 #include "recompute.h"
@@ -90,8 +91,7 @@ class OpNode : public Node {
 
   const OpDef &op;
   std::vector<SavedTensor> inputs, outputs;
-  std::vector<uint64_t> attributes;         // a copy of the attribute struct
-  std::vector<std::vector<int64_t>> lists;  // what its lists point to
+  AttributeCopy attributes;
   int input_count = 0;
   bool released = false;
 };
@@ -107,6 +107,7 @@ class GradCall {
   Tensor output(int i) const { return node.outputs[size_t(i)].unpack(node.op.name, Ref<Node>(&node), i); }
   const TensorMeta &meta(int i) const { return node.input_metas[size_t(i)]; }
   Tensor gradient(int output) const;  // of an output; zeros if none came
+  bool came(int output) const { return gradients[size_t(output)].defined(); }
   // Of an output that callers do not see: undefined if none came, as it is unless a gradient is differentiated.
   Tensor hidden_gradient(int output) {
     taken |= 1u << output;
@@ -115,7 +116,7 @@ class GradCall {
   void set(int input, const Tensor &gradient) { results[size_t(input)] = gradient; }
   template <class Attributes>
   const Attributes &attributes() const {
-    return *reinterpret_cast<const Attributes *>(node.attributes.data());
+    return *static_cast<const Attributes *>(node.attributes.data());
   }
 
   OpNode &node;

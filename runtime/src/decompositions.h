@@ -20,5 +20,14 @@ Shape first_axes(int64_t count);
 Shape last_axes(int64_t ndim, int64_t count);
 // The number of elements.
 int64_t count_of(const Shape &shape);
+// All axes but one.
+Shape other_axes(int64_t ndim, int64_t axis);
+// A vector along one of `ndim` axes; along axis 1, the channels.
+Tensor along_axis(const Tensor &vector, int64_t axis, int64_t ndim);
+inline Tensor per_channel(const Tensor &vector, int64_t ndim) { return along_axis(vector, 1, ndim); }
+// (..., heads, queries, n) with the heads that share one of the key's put on top of each other.
+Shape stacked_heads(const Shape &shape, const Shape &key);
+// Pairs of features side by side, or interleaved, and the rest behind them.
+Tensor paired(const Tensor &first, const Tensor &second, const Tensor &rest, bool interleaved);
 
 }  // namespace dougong::ops

@@ -7,6 +7,8 @@
 
 #include "allocator.h"
 #include "loader_checks.h"
+#include "pinned.h"
+#include "profiler.h"
 #include "stream.h"
 
 namespace dougong {
@@ -106,17 +108,25 @@ Ref<Stream> Device::create_stream(int32_t priority) { return make_ref<Stream>(*t
 void Device::copy_from_host(void *handle, uint64_t offset, const void *source, uint64_t size, Stream &stream) {
   check_usable();
   if (size == 0) return;
-  const Submission submission(stream);
-  plugin_.check(api().copy_host_to_device(handle_, handle, offset, source, size, stream.handle()),
-                "copy_host_to_device");
+  {
+    const DeviceSpan span(SpanKind::copy, "copy to device", stream);
+    const Submission submission(stream);
+    plugin_.check(api().copy_host_to_device(handle_, handle, offset, source, size, stream.handle()),
+                  "copy_host_to_device");
+  }
+  finish_host_copy(*this, source, stream);
 }
 
 void Device::copy_to_host(void *destination, const void *handle, uint64_t offset, uint64_t size, Stream &stream) {
   check_usable();
   if (size == 0) return;
-  const Submission submission(stream);
-  plugin_.check(api().copy_device_to_host(handle_, destination, handle, offset, size, stream.handle()),
-                "copy_device_to_host");
+  {
+    const DeviceSpan span(SpanKind::copy, "copy to host", stream);
+    const Submission submission(stream);
+    plugin_.check(api().copy_device_to_host(handle_, destination, handle, offset, size, stream.handle()),
+                  "copy_device_to_host");
+  }
+  finish_host_copy(*this, destination, stream);
 }
 
 void Device::copy(void *destination, uint64_t destination_offset, const void *source, uint64_t source_offset,
@@ -124,6 +134,7 @@ void Device::copy(void *destination, uint64_t destination_offset, const void *so
   check_usable();
   if (size == 0) return;
   if (api().copy_device_to_device) {
+    const DeviceSpan span(SpanKind::copy, "copy on device", stream);
     const Submission submission(stream);
     return plugin_.check(api().copy_device_to_device(handle_, destination, destination_offset, source, source_offset,
                                                      size, stream.handle()),
@@ -142,6 +153,7 @@ void Device::fill(void *handle, uint64_t offset, const void *pattern, size_t pat
   check_usable();
   if (count == 0) return;
   if (api().memory_fill) {
+    const DeviceSpan span(SpanKind::copy, "fill", stream);
     const Submission submission(stream);
     return plugin_.check(api().memory_fill(handle_, handle, offset, pattern, pattern_size, count, stream.handle()),
                          "memory_fill");
@@ -171,6 +183,7 @@ bool copy_peer(const Place &to, const Place &from, uint64_t size) {
   order_streams(from.stream, to.stream);
   dg_status_t status;
   {
+    const DeviceSpan span(SpanKind::copy, "copy between devices", to.stream);
     const Submission submission(to.stream);
     status = api.copy_peer(to.device.handle(), to.handle, to.offset, from.device.handle(), from.handle, from.offset,
                            size, to.stream.handle());

@@ -51,7 +51,7 @@ class Device {
   Ref<Stream> create_stream(int32_t priority);
 
   // Copies, queued on the stream, with the stated defaults where the plugin has no slot. A size of zero does nothing.
-  // From pageable memory the source may be reused on return; into pageable memory the data is there on return.
+  // The source in host memory may be reused on return, and data that goes there is there: but see NonBlocking.
   void copy_from_host(void *handle, uint64_t offset, const void *source, uint64_t size, Stream &stream);
   void copy_to_host(void *destination, const void *handle, uint64_t offset, uint64_t size, Stream &stream);
   void copy(void *destination, uint64_t destination_offset, const void *source, uint64_t source_offset, uint64_t size,

@@ -5,6 +5,7 @@
 #include "autograd.h"
 #include "generated/ops.h"
 #include "ladder.h"
+#include "profiler.h"
 #include "recording.h"
 #include "shape_rules.h"
 #include "stream.h"
@@ -148,6 +149,7 @@ Outputs call_composite(const OpDef &op, const OpCall &call, const dg_dtype_t *ty
 }  // namespace
 
 Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attributes, Device *chosen, const Tensor *out) {
+  HostSpan span(SpanKind::op, [&op] { return op.name; });
   Device &device = common_device(op, arguments, count, chosen);
   dg_dtype_t types[DG_KERNEL_MAX_TYPES];
   resolve_types(op, arguments, count, attributes, types);
@@ -156,6 +158,7 @@ Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attribut
   if (count > max_inputs) many.resize(size_t(count));
   Tensor *inputs = count > max_inputs ? many.data() : few;
   convert_inputs(op, arguments, count, types, device, inputs);
+  span.note_inputs(inputs, count);
 
   Attributes normalized;
   const OpCall call{inputs, count, normalized.normalize(op, attributes, inputs)};
@@ -232,7 +235,9 @@ Tensor to_device(const Tensor &tensor, Device &device) {
   if (&from == &device) return tensor;
   const Tensor source = contiguous(tensor.detach());
   Tensor result = Tensor::empty(tensor.shape(), tensor.dtype(), device);
-  if (result.nbytes() > 0 && !rehearsal()) {
+  if (Rehearsal *now = rehearsal(); now && result.nbytes() > 0) {
+    now->transfer(source->storage, source.descriptor().byte_offset);
+  } else if (result.nbytes() > 0) {
     const Unlocked unlocked;
     Device::copy_between(device, result->storage->handle, result.descriptor().byte_offset, from,
                          source->storage->handle, source.descriptor().byte_offset, result.nbytes());

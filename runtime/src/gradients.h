@@ -44,6 +44,14 @@ Tensor cumprod_backward(const Tensor &dy, const Tensor &x, const Tensor &y, int6
 Outputs with_statistics(Outputs gradients, const Tensor &dmean, const Tensor &drstd, const Tensor &x,
                         const Tensor &mean, const Tensor &rstd, int64_t axes);
 Tensor slice_backward(const Tensor &dy, const Shape &shape, int64_t axis, int64_t start, int64_t step);
+// The gradient of a loss, for each element: reduction 0 keeps them, 1 averages, 2 sums.
+Tensor loss_gradient(const Tensor &dy, const Shape &shape, int32_t reduction);
+// Times the weight, where there is one.
+Tensor weighted(const Tensor &tensor, const Tensor &weight);
+// The first of several gradients with something added, where there is something.
+Outputs plus(Outputs gradients, const Tensor &more);
+// What the gradients of the mean and variance of each channel are for x.
+Tensor moments_gradient(const Tensor &dmean, const Tensor &dvar, const Tensor &x, const Tensor &mean);
 
 }  // namespace ops
 }  // namespace dougong

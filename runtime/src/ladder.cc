@@ -8,6 +8,7 @@
 #include "generated/ops.h"
 #include "kernel_index.h"
 #include "ledger.h"
+#include "profiler.h"
 #include "recording.h"
 #include "registry.h"
 #include "shape_rules.h"
@@ -174,6 +175,7 @@ class Launch {
 
   dg_status_t submit(const KernelEntry &entry, const dg_kernel_call_t &call, Stream &stream) const {
     const Unlocked unlocked(!device_.synchronous() || work_bytes() > unlock_bytes);
+    const DeviceSpan span(SpanKind::kernel, op_.name, stream);
     const Submission submission(stream);
     return entry.kernel.launch(&call);
   }
@@ -295,7 +297,9 @@ Tensor mirror(const Tensor &tensor, Device &host) {
   auto storage = make_ref<Storage>(host, uint64_t(span.high - span.low));
   Device &device = tensor.device();
   const auto first = uint64_t(int64_t(tensor.descriptor().byte_offset) + span.low);
-  if (storage->size > 0) {
+  if (Rehearsal *now = rehearsal(); now && storage->size > 0) {
+    now->transfer(tensor->storage, first);
+  } else if (storage->size > 0) {
     device.copy_to_host(static_cast<char *>(storage->handle) + storage->offset, tensor->storage->handle, first,
                         storage->size, device.current_stream());
     if (Recorder *now = recorder()) now->add_transfer(storage, storage->offset, tensor->storage, first, storage->size);
@@ -309,6 +313,7 @@ void write_back(const Tensor &tensor, const Tensor &copy) {
   Device &device = tensor.device();
   const auto first = uint64_t(int64_t(tensor.descriptor().byte_offset) + span.low);
   const auto size = uint64_t(span.high - span.low);
+  if (Rehearsal *now = rehearsal()) return now->transfer(copy->storage, first);
   device.copy_from_host(tensor->storage->handle, first, copy.host_data() + span.low, size, device.current_stream());
   if (Recorder *now = recorder())
     now->add_transfer(tensor->storage, first, copy->storage,

@@ -6,7 +6,9 @@
 
 namespace dougong {
 
-std::atomic<uint64_t> changes{0};
+static std::atomic<uint64_t> changes{0};
+
+uint64_t recorded_changes() { return changes.load(); }
 
 void note_change(const Tensor &tensor) {
   if (tensor->storage->recorded) ++changes;
@@ -48,7 +50,7 @@ bool Recording::is_dead(const RecordedMemory &memory) const {
 }
 
 const char *Recording::stale() const {
-  if (changes_ != changes.load()) return "a tensor was given other memory, or needs a gradient where it did not";
+  if (changes_ != recorded_changes()) return "a tensor was given other memory, or needs a gradient where it did not";
   for (const RecordedGrad &grad : grads_) {
     if (grad.leaf->use_count() == 1) return "a parameter is gone";
     if (!grad.leaf->autograd) return "a parameter has lost its history";

@@ -97,14 +97,17 @@ class Recorder {
  private:
   int use(const Ref<Storage> &storage, bool written);
   Argument argument(const dg_tensor_t *descriptor, const Tensor &tensor, bool written);
+  void add(std::unique_ptr<Step> step);
   int add_workspace(Device &device, uint64_t size);
   void stop();
   void drop_own_leaves();
   void keep_survivors();
   void check_survivors() const;
   void find_fixed();
-  bool is_fixed(const Step &step) const;
-  void plan_memory();
+  bool is_fixed(Step &step) const;
+  void find_devices();
+  void plan_memory(Device &device);
+  void place_steps();
   void run_fixed();
 
   const uint64_t number_;
@@ -116,6 +119,7 @@ class Recorder {
 
 // Before a tensor gets other memory, or starts or ceases to need a gradient: what was recorded with it holds no longer.
 void note_change(const Tensor &tensor);
+uint64_t recorded_changes();
 
 // While it lives, the thread's calls are not run: each is compared with a recorded one, from number `begin` on, whose
 // attributes and numbers it replaces. Throws where the calls differ in more than those.
@@ -125,11 +129,15 @@ class Rehearsal {
   ~Rehearsal();
   // In place of a launch.
   dg_status_t launch(const OpDef &op, const KernelEntry &entry, const dg_kernel_call_t &call, const Tensor *inputs);
+  // In place of a copy between devices, and of one from the host.
+  void transfer(const Ref<Storage> &from, uint64_t from_offset);
+  void upload(const void *bytes, uint64_t size);
   // Throws if recorded calls are left.
   void finish();
 
  private:
-  KernelStep *next_kernel();
+  template <class Kind>
+  Kind &next(const char *called);
   Recording &recording_;
   size_t next_, end_;
 };

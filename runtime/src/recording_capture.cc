@@ -9,7 +9,6 @@
 namespace dougong {
 
 std::atomic<int> observed_threads{0};
-extern std::atomic<uint64_t> changes;  // of recording.cc
 
 Observation &observation() {
   thread_local Observation mine;
@@ -20,8 +19,6 @@ namespace {
 
 std::mutex births_mutex;
 std::atomic<uint64_t> next_recorder{1};
-
-uint64_t granule_of(const Device &device) { return std::max<uint64_t>(64, device.properties().alignment); }
 
 }  // namespace
 
@@ -96,6 +93,11 @@ Argument Recorder::argument(const dg_tensor_t *descriptor, const Tensor &tensor,
   return argument;
 }
 
+void Recorder::add(std::unique_ptr<Step> step) {
+  step->varies = varying_;
+  recording_->steps_.push_back(std::move(step));
+}
+
 int Recorder::add_workspace(Device &device, uint64_t size) {
   RecordedMemory memory;
   memory.device = &device, memory.size = size;
@@ -113,8 +115,7 @@ void Recorder::add_kernel(const OpDef &op, const KernelEntry &entry, Device &dev
   for (int i = 0; i < call.output_count; ++i) arguments.push_back(argument(call.outputs[i], outputs[i], true));
   auto step = std::make_unique<KernelStep>(op, entry, device, call, std::move(arguments));
   if (step->workspace_size > 0) step->workspace = add_workspace(device, step->workspace_size);
-  step->varies = varying_;
-  recording_->steps_.push_back(std::move(step));
+  add(std::move(step));
   ++recording_->stats_.kernels;
 }
 
@@ -122,12 +123,12 @@ void Recorder::add_transfer(const Ref<Storage> &to, uint64_t to_offset, const Re
                             uint64_t size) {
   const RecordedPlace source{use(from, false), from_offset - from->offset};
   const RecordedPlace target{use(to, true), to_offset - to->offset};
-  recording_->steps_.push_back(std::make_unique<TransferStep>(target, source, size));
+  add(std::make_unique<TransferStep>(target, source, size));
 }
 
 void Recorder::add_upload(const Ref<Storage> &to, uint64_t to_offset, const void *bytes, uint64_t size) {
   const RecordedPlace target{use(to, true), to_offset - to->offset};
-  recording_->steps_.push_back(std::make_unique<UploadStep>(target, bytes, size));
+  add(std::make_unique<UploadStep>(target, bytes, size));
 }
 
 void Recorder::note_grad(TensorImpl &leaf, bool replaced) {
@@ -169,7 +170,7 @@ void Recorder::check_survivors() const {
 }
 
 // A call whose results nobody else writes to, and that reads nothing that could change.
-bool Recorder::is_fixed(const Step &step) const {
+bool Recorder::is_fixed(Step &step) const {
   constexpr uint64_t size_limit = 1 << 20;  // memory that is not shared with others
   bool fixed = step.deterministic();
   step.visit([&](int number, bool written) {
@@ -215,31 +216,35 @@ void Recorder::run_fixed() {
   }
 }
 
-void Recorder::plan_memory() {
-  Recording &recording = *recording_;
-  for (const RecordedMemory &memory : recording.memories_)
-    if (memory.first >= 0 &&
-        std::find(recording.devices_.begin(), recording.devices_.end(), memory.device) == recording.devices_.end())
-      recording.devices_.push_back(memory.device);
-  for (Device *device : recording.devices_) {
-    std::vector<Interval> intervals;
-    std::vector<RecordedMemory *> planned;
-    const uint64_t granule = granule_of(*device);
-    for (RecordedMemory &memory : recording.memories_) {
-      if (memory.device != device || memory.first < 0 || memory.storage || memory.size == 0) continue;
-      intervals.push_back({(memory.size + granule - 1) / granule * granule, memory.first, memory.last, 0});
-      planned.push_back(&memory);
-      recording.stats_.separate_bytes += intervals.back().size;
-    }
-    const uint64_t bytes = plan_arena(intervals);
-    recording.stats_.planned_bytes += bytes;
-    const auto arena = make_ref<Storage>(*device, bytes);
-    recording.arenas_.push_back(arena);
-    for (size_t i = 0; i < planned.size(); ++i)
-      planned[i]->handle = arena->handle, planned[i]->offset = arena->offset + intervals[i].offset;
+void Recorder::find_devices() {
+  auto &devices = recording_->devices_;
+  for (const RecordedMemory &memory : recording_->memories_)
+    if (memory.first >= 0 && std::find(devices.begin(), devices.end(), memory.device) == devices.end())
+      devices.push_back(memory.device);
+}
+
+void Recorder::plan_memory(Device &device) {
+  std::vector<Interval> intervals;
+  std::vector<RecordedMemory *> planned;
+  const uint64_t granule = std::max<uint64_t>(64, device.properties().alignment);
+  for (RecordedMemory &memory : recording_->memories_) {
+    if (memory.device != &device || memory.first < 0 || memory.storage || memory.size == 0) continue;
+    intervals.push_back({(memory.size + granule - 1) / granule * granule, memory.first, memory.last, 0});
+    planned.push_back(&memory);
+    recording_->stats_.separate_bytes += intervals.back().size;
   }
-  for (RecordedMemory &memory : recording.memories_)
+  const auto arena = make_ref<Storage>(device, plan_arena(intervals));
+  recording_->stats_.planned_bytes += arena->size;
+  recording_->arenas_.push_back(arena);
+  for (size_t i = 0; i < planned.size(); ++i)
+    planned[i]->handle = arena->handle, planned[i]->offset = arena->offset + intervals[i].offset;
+}
+
+void Recorder::place_steps() {
+  for (Device *device : recording_->devices_) plan_memory(*device);
+  for (RecordedMemory &memory : recording_->memories_)
     if (memory.storage) memory.handle = memory.storage->handle, memory.offset = memory.storage->offset;
+  for (const auto &step : recording_->steps_) step->place(recording_->memories_);
 }
 
 std::unique_ptr<Recording> Recorder::finish() {
@@ -248,12 +253,12 @@ std::unique_ptr<Recording> Recorder::finish() {
   keep_survivors();
   check_survivors();
   find_fixed();
-  plan_memory();
-  for (const auto &step : recording_->steps_) step->place(recording_->memories_);
+  find_devices();
+  place_steps();
   run_fixed();
   recording_->stats_.calls = recording_->steps_.size();
   recording_->stats_.fixed_calls = recording_->steps_.size() - recording_->running_.size();
-  recording_->changes_ = changes.load();
+  recording_->changes_ = recorded_changes();
   return std::move(recording_);
 }
 
@@ -269,17 +274,31 @@ Rehearsal::~Rehearsal() {
   --observed_threads;
 }
 
-KernelStep *Rehearsal::next_kernel() {
-  for (; next_ < end_; ++next_)
-    if (auto *kernel = dynamic_cast<KernelStep *>(&recording_.step(next_))) return kernel;
-  return nullptr;
+template <class Kind>
+Kind &Rehearsal::next(const char *called) {
+  auto *step = next_ < end_ ? dynamic_cast<Kind *>(&recording_.step(next_)) : nullptr;
+  if (!step)
+    fail(DG_STATUS_UNSUPPORTED, "jit: %s is called where %s was recorded", called,
+         next_ < end_ ? recording_.step(next_).name() : "nothing");
+  return *step;
+}
+
+void Rehearsal::transfer(const Ref<Storage> &from, uint64_t from_offset) {
+  auto &step = next<TransferStep>("a transfer");
+  if (from->constant) step.set_source(from, from_offset);
+  ++next_;
+}
+
+void Rehearsal::upload(const void *bytes, uint64_t size) {
+  next<UploadStep>("an upload").set_bytes(bytes, size);
+  ++next_;
 }
 
 dg_status_t Rehearsal::launch(const OpDef &op, const KernelEntry &entry, const dg_kernel_call_t &call,
                               const Tensor *inputs) {
-  KernelStep *step = next_kernel();
-  if (!step || &step->op != &op || !step->has_shapes_of(call))
-    fail(DG_STATUS_UNSUPPORTED, "jit: %s is called where %s was recorded", op.name, step ? step->op.name : "nothing");
+  auto *step = &next<KernelStep>(op.name);
+  if (&step->op != &op || !step->has_shapes_of(call))
+    fail(DG_STATUS_UNSUPPORTED, "jit: %s is called where %s was recorded", op.name, step->op.name);
   if (&step->entry != &entry) return DG_STATUS_UNSUPPORTED;  // as it was found when it was recorded
   const uint64_t workspace = step->workspace_size;
   step->set_attributes(call.attributes);
@@ -299,8 +318,8 @@ dg_status_t Rehearsal::launch(const OpDef &op, const KernelEntry &entry, const d
 }
 
 void Rehearsal::finish() {
-  if (const KernelStep *step = next_kernel())
-    fail(DG_STATUS_UNSUPPORTED, "jit: %s was recorded, and is not called any more", step->op.name);
+  if (next_ < end_)
+    fail(DG_STATUS_UNSUPPORTED, "jit: %s was recorded, and is not called any more", recording_.step(next_).name());
 }
 
 }  // namespace dougong

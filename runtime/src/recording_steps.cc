@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recording_steps.h"
 
+#include "profiler.h"
 #include "stream.h"
 
 namespace dougong {
@@ -40,25 +41,15 @@ void KernelStep::copy_sizes() {
 }
 
 void KernelStep::set_attributes(const void *attributes) {
-  if (attributes) copy_attributes(attributes);
+  attributes_.assign(op, attributes);
+  call_.attributes = attributes_.data();
   if (entry.kernel.plan) make_plan();
 }
 
-void KernelStep::copy_attributes(const void *attributes) {
-  attributes_.resize((op.attributes_size + 7u) / 8u);
-  char *copy = reinterpret_cast<char *>(attributes_.data());
-  std::memcpy(copy, attributes, op.attributes_size);
-  lists_.resize(op.attribute_count);
-  for (int i = 0; i < op.attribute_count; ++i) {
-    const AttributeDef &def = op.attributes[i];
-    if (def.kind != AttributeKind::axes && def.kind != AttributeKind::ints) continue;
-    auto *list = reinterpret_cast<IntList *>(copy + def.offset);
-    if (!list->given()) continue;
-    lists_[size_t(i)].assign(list->begin(), list->end());
-    lists_[size_t(i)].push_back(0);  // never a null pointer, which would read as "not given"
-    list->data = lists_[size_t(i)].data();
-  }
-  call_.attributes = attributes_.data();
+bool KernelStep::has_plain_attributes() const {
+  for (int i = 0; i < op.attribute_count; ++i)
+    if (op.attributes[i].kind == AttributeKind::axes || op.attributes[i].kind == AttributeKind::ints) return false;
+  return attributes_.data() && !entry.kernel.plan;
 }
 
 void KernelStep::make_plan() {
@@ -75,13 +66,6 @@ void KernelStep::drop_plan() {
   }
   entry.kernel.plan_destroy(entry.kernel.user_data, call_.plan);
   call_.plan = nullptr;
-}
-
-const void *KernelStep::attribute(const char *name, AttributeKind kind) const {
-  for (int i = 0; i < op.attribute_count; ++i)
-    if (op.attributes[i].kind == kind && std::strcmp(op.attributes[i].name, name) == 0)
-      return reinterpret_cast<const char *>(attributes_.data()) + op.attributes[i].offset;
-  return nullptr;
 }
 
 void KernelStep::visit(const std::function<void(int, bool)> &see) const {
@@ -129,6 +113,7 @@ void KernelStep::place(const Memories &memories) {
 void KernelStep::run() {
   Stream &stream = device_.current_stream();
   call_.stream = stream.handle();
+  const DeviceSpan span(SpanKind::kernel, op.name, stream);
   const Submission submission(stream);
   const dg_status_t status = entry.kernel.launch(&call_);
   if (__builtin_expect(status != DG_STATUS_OK, 0))

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attribute_copy.h"
 #include "kernel_index.h"
 #include "op.h"
 #include "tensor.h"
@@ -44,7 +45,8 @@ class Step {
   // The memories that it reads, and those that it writes to.
   virtual void visit(const std::function<void(int memory, bool written)> &see) const = 0;
   // It computes the same in each replay if what it reads is the same.
-  virtual bool deterministic() const { return true; }
+  virtual bool deterministic() { return !varies; }
+  bool varies = false;  // a rehearsal may change it
 };
 
 class KernelStep final : public Step {
@@ -56,33 +58,36 @@ class KernelStep final : public Step {
   void run() override;
   const char *name() const override { return op.name; }
   void visit(const std::function<void(int, bool)> &see) const override;
-  bool deterministic() const override { return !varies && !attribute("seed", AttributeKind::uint64); }
+  bool deterministic() override { return !varies && !random("seed"); }
 
   void set_attributes(const void *attributes);
+  const void *attributes() const { return attributes_.data(); }
+  // There are attributes, none is a list, and no plan depends on them.
+  bool has_plain_attributes() const;
   // The same call but for what attributes hold.
   bool has_shapes_of(const dg_kernel_call_t &call) const;
   // A number that was made a tensor takes the place of another one.
   void set_constant(int input, const Tensor &tensor);
-  const void *attribute(const char *name, AttributeKind kind) const;  // null if the op has none of that name and kind
+  // Where a call that draws random numbers has its seed ("seed") and first counter ("offset"); null for other calls.
+  uint64_t *random(const char *name) {
+    return static_cast<uint64_t *>(attributes_.find(op, name, AttributeKind::uint64));
+  }
 
   const OpDef &op;
   const KernelEntry &entry;
   std::vector<Argument> arguments;  // inputs, then outputs
   uint64_t workspace_size = 0;
-  int workspace = -1;   // a memory
-  bool varies = false;  // a rehearsal may change its attributes
+  int workspace = -1;  // a memory
 
  private:
   void copy_sizes();
-  void copy_attributes(const void *attributes);
   void make_plan();
   void drop_plan();
   Device &device_;
   dg_kernel_call_t call_;
   std::vector<int64_t> sizes_;  // shapes and strides of all arguments
   std::vector<const dg_tensor_t *> pointers_;
-  std::vector<uint64_t> attributes_;
-  std::vector<std::vector<int64_t>> lists_;  // what the attributes' lists point to
+  AttributeCopy attributes_;
   std::vector<std::pair<int, Tensor>> constants_;
 };
 
@@ -100,6 +105,10 @@ struct RecordedPlace {
 class TransferStep final : public Step {
  public:
   TransferStep(RecordedPlace to, RecordedPlace from, uint64_t size) : to_(to), from_(from), size_(size) {}
+  // A number that was made a tensor takes the place of another one.
+  void set_source(const Ref<Storage> &from, uint64_t offset) {
+    constant_ = from, from_.handle = from->handle, from_.offset = offset;
+  }
   void place(const Memories &memories) override;
   void run() override;
   const char *name() const override { return "transfer"; }
@@ -109,6 +118,7 @@ class TransferStep final : public Step {
 
  private:
   RecordedPlace to_, from_;
+  Ref<Storage> constant_;
   uint64_t size_;
 };
 
@@ -117,6 +127,7 @@ class UploadStep final : public Step {
  public:
   UploadStep(RecordedPlace to, const void *bytes, uint64_t size)
       : to_(to), bytes_(static_cast<const char *>(bytes), size) {}
+  void set_bytes(const void *bytes, uint64_t size) { bytes_.assign(static_cast<const char *>(bytes), size); }
   void place(const Memories &memories) override;
   void run() override;
   const char *name() const override { return "upload"; }

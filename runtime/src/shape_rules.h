@@ -44,6 +44,9 @@ bool ends_with(const Shape &shape, const Tensor &tensor, int64_t axes);
 inline Shape leading(const Shape &shape, int64_t axes) { return {shape.data(), shape.size() - size_t(axes)}; }
 inline Shape trailing(const Shape &shape, int64_t axes) { return {shape.end() - axes, size_t(axes)}; }
 Shape joined(const Shape &a, const Shape &b);
+// Attention of (..., heads, queries, features): heads of query are a multiple of those of key and value.
+bool attention_fits(const Shape &query, const Shape &key, const Shape &value);
+bool scores_fit(const Tensor &tensor, const Shape &query, const Shape &key);
 
 }  // namespace ops
 }  // namespace dougong

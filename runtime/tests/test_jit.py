@@ -193,6 +193,29 @@ def test_an_optimizer_that_draws_random_numbers_draws_those_that_it_would_withou
     assert trained(dougong.jit) == trained(lambda f: f)
 
 
+def test_parameters_whose_state_differs_are_updated_each_by_its_own_numbers() -> None:
+    def trained(wrap: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
+        weights = [nn.Parameter(dougong.full((3,), float(i))) for i in range(4)]
+        optimizer = optim.AdamW([{"params": weights[:3]}, {"params": weights[3:], "lr": 0.2}], lr=0.1)
+
+        def step(x: dougong.Tensor) -> None:
+            optimizer.zero_grad()
+            sum((weight * weight * x).sum() for weight in weights).backward()
+            optimizer.step()
+
+        run = wrap(step)
+        for i in range(9):
+            if i == 4:
+                optimizer.state[weights[1]]["step"] = 1
+            if i == 6:
+                optimizer.param_groups[1]["lr"] = 0.01
+                optimizer.state[weights[2]]["exp_avg"] = dougong.ones((3,))
+            run(dougong.full((3,), float(i)))
+        return [w.tolist() for w in weights], [optimizer.state[w]["step"] for w in weights]
+
+    assert trained(dougong.jit) == trained(lambda f: f)
+
+
 def test_parameters_that_are_frozen_let_go_or_added_are_trained_or_not() -> None:
     def trained(wrap: Callable[[Any], Any]) -> list[list[float]]:
         weights = [nn.Parameter(dougong.ones((2,))) for _ in range(3)]
@@ -364,6 +387,26 @@ def test_values_written_into_parameters_are_seen() -> None:
     assert len(jitted.captures) == 1
 
 
+def test_a_method_has_a_capture_for_each_object_until_it_is_reset() -> None:
+    class Scale:
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        @dougong.jit
+        def scaled(self, x: dougong.Tensor, sign: float = 1.0) -> dougong.Tensor:
+            return x * self.factor * sign
+
+    two, three = Scale(2.0), Scale(3.0)
+    for i in range(4):
+        x = dougong.full((2,), float(i))
+        assert (two.scaled(x).tolist(), three.scaled(x).tolist()) == ([2.0 * i] * 2, [3.0 * i] * 2)
+    assert len(Scale.scaled.captures) == 2
+    signs = [np.signbit(two.scaled(dougong.zeros((1,)), sign=s).numpy()[0]) for s in (0.0, -0.0) * 3]
+    assert signs == [False, True] * 3
+    Scale.scaled.reset()
+    assert not Scale.scaled.captures
+
+
 def test_a_capture_within_a_capture_is_a_part_of_it() -> None:
     inner = dougong.jit(lambda x: x * 2)
     outer = dougong.jit(lambda x: inner(x) + 1)
@@ -384,6 +427,34 @@ assert_same_training(jitted, Training(False, "sim:0"), 6)
 assert jitted.runs == 2
 assert (stats["calls"] > stats["kernels"]) == (len(sys.argv) > 2), stats
 """
+
+
+def test_a_device_without_kernels_takes_numbers_that_change_from_an_optimizer(named: Any) -> None:
+    class Shrinking(optim.Optimizer):
+        def _update(self, parameter: dougong.Tensor, gradient: dougong.Tensor, group: dict[str, Any]) -> None:
+            state = self.state.setdefault(parameter, {"step": 0})
+            state["step"] += 1
+            parameter.mul_(1 - group["lr"])
+            parameter.add_(gradient * dougong.tensor([group["lr"] / state["step"]], device=parameter.device))
+
+    def trained(wrap: Callable[[Any], Any]) -> tuple[list[float], Any]:
+        weight = nn.Parameter(dougong.ones((3,), device="bare:0"))
+        optimizer = Shrinking([weight], {"lr": 0.5})
+        schedule = optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+
+        def step(x: dougong.Tensor) -> None:
+            optimizer.zero_grad()
+            (weight * x).sum().backward()
+            optimizer.step()
+
+        run = wrap(step)
+        for i in range(7):
+            run(dougong.full((3,), float(i), device="bare:0"))
+            schedule.step()
+        return weight.tolist(), list(optimizer.state.values())
+
+    dougong.load_plugin(named("bare"))
+    assert trained(dougong.jit) == trained(lambda f: f)
 
 
 @pytest.mark.parametrize("quirks", ["", "dense_only,handles,alignment=512"])

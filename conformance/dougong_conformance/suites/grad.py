@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -148,33 +149,60 @@ def at_kink(kink: dict[str, Any], session: Session) -> None:
 
 
 def forward(name: str, session: Session) -> None:
-    """What the device has no kernel for gives the host's result, bit for bit, and is counted once."""
+    """What the device has no kernel for gives the host's result, bit for bit, and is counted once; or it is made of the
+    device's own kernels, and keeps the bounds of its class."""
     dougong, device = session.load_runtime(), session.device_string
-    op = questions.kernels().load(name)
-    inputs, attributes = _first_call(op)
+    asked = _first_answer(name)
+    op, inputs, attributes = asked.call.op, asked.call.inputs, asked.call.attributes
     if _has_kernel(dougong, op, inputs, attributes, device):
         session.note("the device has a kernel for this call")
         return
-    before = dougong.fallbacks(device).get(name, 0)
+    before = _counted(dougong, device, name)
     found, wanted = (_call(dougong, op, inputs, attributes, place) for place in (device, "cpu:0"))
+    steps = _counted(dougong, device, name) - before
+    if steps["decomposed"]:
+        session.note("it was made of other ops")
+        _require_within_bounds(asked, found, _arithmetic(dougong, device))
+    else:
+        _require_same_bits(name, found, wanted)
+    if str(dougong.device(device)) != "cpu:0" and steps["host"] + steps["decomposed"] != 1:
+        raise Fail(f"{name}: one call without a kernel was counted as {dict(steps)} in dougong.ledger()")
+
+
+def _counted(dougong: Any, device: str, name: str) -> Counter[str]:
+    """How often the op was computed, by steps of the ladder that are no kernel of the device's own."""
+    place = str(dougong.device(device))
+    return Counter({row.step: row.count for row in dougong.ledger() if (row.device, row.op) == (place, name)})
+
+
+def _require_same_bits(name: str, found: list[np.ndarray], wanted: list[np.ndarray]) -> None:
     for y, r in zip(found, wanted, strict=True):
         if y.tobytes() != r.tobytes() or y.shape != r.shape:
             raise Fail(f"{name}: the host computed it in the device's place, and the result is not the host's own")
-    counted = dougong.fallbacks(device).get(name, 0) - before
-    if str(dougong.device(device)) != "cpu:0" and counted != 1:
-        raise Fail(f"{name}: one call by the host was counted {counted} times in dougong.fallbacks()")
 
 
-def _first_call(op: Any) -> tuple[list[np.ndarray | None], dict[str, Any]]:
-    """The first case that is no error, in its first dtypes."""
-    for question in questions.of_op(op.name):
+def _require_within_bounds(asked: questions.Answer, found: list[np.ndarray], arithmetic: tolerance.Arithmetic) -> None:
+    """Of the outputs that a caller sees."""
+    op = asked.call.op
+    outputs = dict(zip(op.returns, found, strict=False))
+    references = dict(zip([o.name for o in op.outputs], asked.references, strict=True))
+    every = [outputs.get(o.name, references[o.name]) for o in op.outputs]
+    judged = asked.judge(every, arithmetic)
+    for output, judgement in zip(op.outputs, judged, strict=True):
+        if output.name in outputs and not judgement.right:
+            raise Fail(f"{op.name}, made of other ops: {output.name}: {judgement.reason}")
+
+
+def _first_answer(name: str) -> questions.Answer:
+    """To the first case that is no error, in its first dtypes."""
+    for question in questions.of_op(name):
         answer = questions.answer(question, 0)
         if not answer.out_of_range:
-            return list(answer.call.inputs), answer.call.attributes
-    raise Fail(f"{op.name} has no case that can be called")
+            return answer
+    raise Fail(f"{name} has no case that can be called")
 
 
-def _has_kernel(dougong: Any, op: Any, inputs: list[np.ndarray | None], attributes: Any, device: str) -> bool:
+def _has_kernel(dougong: Any, op: Any, inputs: Sequence[np.ndarray | None], attributes: Any, device: str) -> bool:
     try:
         with dougong.strict():
             _call(dougong, op, inputs, attributes, device)
@@ -184,7 +212,7 @@ def _has_kernel(dougong: Any, op: Any, inputs: list[np.ndarray | None], attribut
 
 
 def _call(
-    dougong: Any, op: Any, inputs: list[np.ndarray | None], attributes: dict[str, Any], device: str
+    dougong: Any, op: Any, inputs: Sequence[np.ndarray | None], attributes: dict[str, Any], device: str
 ) -> list[np.ndarray]:
     tensors = [None if x is None else dougong.tensor(x, device=device) for x in inputs]
     arguments = [tensors] if op.inputs and op.inputs[0].variadic else tensors
@@ -198,7 +226,8 @@ def empty(name: str, session: Session) -> None:
     """Tensors without elements give a result without elements, and gradients without elements."""
     dougong, device = session.load_runtime(), session.device_string
     op = questions.kernels().load(name)
-    drawn, attributes = _first_call(op)
+    asked = _first_answer(name)
+    drawn, attributes = asked.call.inputs, asked.call.attributes
     for shape in ((0,), (3, 0, 2)):
         tensors = [None if x is None else dougong.tensor(np.zeros(shape, x.dtype), device=device) for x in drawn]
         leaves = [t for i, t in enumerate(tensors) if i in subjects.differentiable(op) and t.is_floating_point()]

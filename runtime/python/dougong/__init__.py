@@ -69,6 +69,7 @@ from ._creation import (
     zeros,
     zeros_like,
 )
+from ._einsum import einsum
 from ._errors import (
     AbortedError,
     DeviceLostError,
@@ -108,27 +109,33 @@ from .jit import jit
 
 # Ops that are functions here under their own name; dougong.ops has all of them.
 _PUBLIC_OPS = """
-abs acos acosh add addcdiv addcmul all any argmax argmin asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or
-bitwise_xor cat ceil celu clamp conv2d copysign cos cosh count_nonzero cross_entropy cumprod cumsum div elu embedding
-eq erf erfc exp exp2 expm1 floor floor_divide fmod gather ge gelu gelu_tanh gt hardsigmoid hardswish hardtanh hypot
-isfinite isinf isnan layer_norm le leaky_relu left_shift lerp log log10 log1p log2 log_sigmoid log_softmax logaddexp
-logical_and logical_not logical_or logical_xor logsumexp lt masked_fill matmul max max_pool2d maximum mean min minimum
-mish mul ne neg norm pad pow prod reciprocal relu remainder right_shift round rsqrt scatter selu sigmoid sign silu sin
-sinh softmax softplus softsign sort sqrt square sub sum tan tanh trunc var where
+abs acos acosh add addcdiv addcmul addmm all any argmax argmin asin asinh atan atan2 atanh bitwise_and bitwise_not
+bitwise_or bitwise_xor bmm cat ceil celu clamp conv2d copysign cos cosh count_nonzero cross_entropy cumprod cumsum div
+elu embedding eq erf erfc exp exp2 expm1 floor floor_divide fmod gather ge gelu gelu_tanh gt hardsigmoid hardswish
+hardtanh hypot isfinite isinf isnan layer_norm le leaky_relu left_shift lerp log log10 log1p log2 log_sigmoid
+log_softmax logaddexp logical_and logical_not logical_or logical_xor logsumexp lt masked_fill matmul max max_pool2d
+maximum mean min minimum mish mul ne neg norm pad pow prod reciprocal relu remainder right_shift round rsqrt scatter
+selu sigmoid sign silu sin sinh softmax softplus softsign sort sqrt square sub sum tan tanh trunc var where
 """.split()
 globals().update({name: getattr(ops, name) for name in _PUBLIC_OPS})
 
-_LAZY = ("nn", "optim", "data", "checkpoint", "_serialization")
+_LAZY = ("nn", "optim", "data", "checkpoint", "profiler", "_serialization")
+_LAZY_NAMES = {
+    "load": "_serialization",
+    "save": "_serialization",
+    "load_training": "_training",
+    "save_training": "_training",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"{__name__}.{name}")
-    if name in ("save", "load"):
-        return getattr(importlib.import_module(f"{__name__}._serialization"), name)
+    if name in _LAZY_NAMES:
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 _PRIVATE = ("annotations", "importlib", "Any")
 __all__ = [name for name in dir() if not name.startswith("_") and name not in _PRIVATE]
-__all__ += ["load", "save"]
+__all__ += list(_LAZY_NAMES)

@@ -17,29 +17,90 @@ _thread = threading.local()
 module_changes = 0  # how often an attribute or a part of any module was set
 
 
+def by_numbers(update: Callable[..., None]) -> Callable[..., None]:
+    """Marks an optimizer's ``_update`` whose attributes depend on the numbers of the group and of the parameter's state
+    alone: parameters with the same numbers then need one rehearsal for all of them."""
+    update.by_numbers = True  # type: ignore[attr-defined]
+    return update
+
+
+class _Update:
+    """The update of one parameter, and the calls that it made."""
+
+    def __init__(self, optimizer: Any, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
+        self.parameter = parameter
+        self.begin = _core._record_position()
+        _core._record_varying(lambda: optimizer._apply([(parameter, gradient, group)]))
+        self.count = _core._record_position() - self.begin
+        self.call = (parameter, _core._stand_in(gradient), group)
+        self.state: dict[str, Any] = optimizer.state.get(parameter, {})
+        self.tensors = [(name, value) for name, value in self.state.items() if isinstance(value, Tensor)]
+
+    def numbers(self) -> dict[str, Any]:
+        return {name: value for name, value in self.state.items() if not isinstance(value, Tensor)}
+
+    def is_like(self, numbers: dict[str, Any]) -> bool:
+        """Whether the state has these numbers, and the tensors that it had when it was captured."""
+        state = self.state
+        for name, tensor in self.tensors:
+            if state.get(name) is not tensor:
+                return False
+        for name, number in numbers.items():
+            if state.get(name) != number:
+                return False
+        return len(state) == len(self.tensors) + len(numbers)
+
+
 class Updates:
     """The updates of one optimizer step: before each replay they are rehearsed, so that steps and rates go on."""
 
     def __init__(self, optimizer: Any, updates: list[tuple[Tensor, Tensor, dict[str, Any]]]) -> None:
         self.optimizer = optimizer
-        self.begin = _core._record_position()
-        _core._record_varying(lambda: optimizer._apply(updates))
-        self.end = _core._record_position()
+        self.updates = [_Update(optimizer, *update) for update in updates]
         self.groups = self._groups()
-        self.updates = [(parameter, _core._stand_in(gradient), group) for parameter, gradient, group in updates]
+        self.classes: list[list[_Update]] = []  # updates that pass the same numbers
 
     def _groups(self) -> list[int]:
         return [len(group["params"]) for group in self.optimizer.param_groups]
 
+    def bind(self, recording: Any) -> None:
+        classes: dict[Any, list[_Update]] = {}
+        marked = getattr(type(self.optimizer)._update, "by_numbers", False)
+        for update in self.updates:
+            pattern = recording.pattern(update.begin, update.count) if marked else None
+            key = (pattern, id(update.call[2]), repr(update.numbers())) if pattern else update.begin
+            classes.setdefault(key, []).append(update)
+        self.classes = list(classes.values())
+
     def save(self) -> Callable[[], None]:
         state = self.optimizer.state
-        numbers = {parameter: dict(state[parameter]) for parameter, _, _ in self.updates if parameter in state}
+        numbers = {u.parameter: dict(state[u.parameter]) for u in self.updates if u.parameter in state}
         return lambda: state.update(numbers)
 
     def replay(self, recording: Any) -> None:
         if self.groups != self._groups():
             raise _core.UnsupportedError("jit: the optimizer has other parameters than when it was captured")
-        recording.rehearse(self.begin, self.end, lambda: self.optimizer._apply(self.updates))
+        for updates in self.classes:
+            if len(updates) > 1 and self._are_alike(updates):
+                self._rehearse_first(recording, updates)
+            else:
+                for update in updates:
+                    self._rehearse(recording, update)
+
+    def _are_alike(self, updates: list[_Update]) -> bool:
+        state, numbers = self.optimizer.state, updates[0].numbers()
+        return all(state.get(u.parameter, u.state) is u.state and u.is_like(numbers) for u in updates)
+
+    def _rehearse(self, recording: Any, update: _Update) -> None:
+        recording.rehearse(update.begin, update.begin + update.count, lambda: self.optimizer._apply([update.call]))
+
+    def _rehearse_first(self, recording: Any, updates: list[_Update]) -> None:
+        first, *others = updates
+        self._rehearse(recording, first)
+        recording.share(first.begin, first.count, [update.begin for update in others])
+        numbers = first.numbers()
+        for update in others:
+            update.state.update(numbers)
 
 
 class Step:
@@ -151,6 +212,9 @@ class Capture:
     def bind(self, recording: Any) -> None:
         for call, seed, offset in recording.random_calls():
             any(draws.claim(call, seed, offset) for draws in self.draws.values())
+        for effect in self.effects:
+            if isinstance(effect, Updates):
+                effect.bind(recording)
 
     def prepare(self, recording: Any) -> None:
         """Does what Python would have done by now. If a part of it fails, none of it was done."""

@@ -81,8 +81,14 @@ def tolist(self: Tensor) -> Any:
 
 
 @method
-def to(self: Tensor, *args: Any, device: Any = None, dtype: Any = None, copy: bool = False) -> Tensor:
-    """The values on a device, in a dtype, or both: ``x.to("acme:0")``, ``x.to(dougong.float16)``, ``x.to(other)``."""
+def to(
+    self: Tensor, *args: Any, device: Any = None, dtype: Any = None, copy: bool = False, non_blocking: bool = False
+) -> Tensor:
+    """The values on a device, in a dtype, or both: ``x.to("acme:0")``, ``x.to(dougong.float16)``, ``x.to(other)``.
+
+    With `non_blocking`, a copy from pinned memory may go on after the return: do not write to ``x`` before the device's
+    stream has come there.
+    """
     for arg in args:
         if isinstance(arg, Tensor):
             device, dtype = arg.device, arg.dtype
@@ -91,8 +97,23 @@ def to(self: Tensor, *args: Any, device: Any = None, dtype: Any = None, copy: bo
         else:
             device = arg
     result = self if dtype is None or self.dtype == dtype else _ops.cast(self, dtype)
-    result = result if device is None else _core._to_device(result, device)
+    result = result if device is None else _core._to_device(result, device, non_blocking)
     return result.clone() if copy and result is self else result
+
+
+@method
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The values in host memory that the device, by default the default one, copies from by itself.
+
+    It is an ordinary tensor on ``cpu:0``; where the plugin has no such memory, it is this one, without its history.
+    """
+    return _core._pin(self, device)
+
+
+@method
+def is_pinned(self: Tensor) -> bool:
+    """Whether :meth:`pin_memory` made the memory."""
+    return _core._is_pinned(self)
 
 
 @method

@@ -18,7 +18,7 @@ from ._core import Tensor
 
 __all__ = ["Jitted", "jit"]
 
-ambient: list[Callable[[], Any]] = [_core.is_grad_enabled, lambda: str(_core.device(None))]
+ambient: list[Callable[[], Any]] = [_core.is_grad_enabled, _core._ledger_strict, lambda: str(_core.device(None))]
 """What calls depend on beside their arguments: functions of hashable values."""
 
 
@@ -58,8 +58,10 @@ class _Call:
             return (type(value), *map(self._key, value))
         if isinstance(value, dict):
             return (dict, *((name, self._key(item)) for name, item in value.items()))
-        if value is None or isinstance(value, (bool, int, float, str, bytes, _core.dtype)):
+        if value is None or isinstance(value, (bool, int, str, bytes, _core.dtype)):
             return (type(value), value)
+        if isinstance(value, float):
+            return (type(value), value.hex())  # 0.0 is not -0.0
         if hasattr(value, "__array_interface__"):
             raise TypeError("jit: a NumPy array would be frozen in the capture; give it as a tensor")
         self.kept.append(value)
@@ -251,6 +253,11 @@ class Jitted:
             RuntimeWarning,
             stacklevel=4,
         )
+
+    def reset(self) -> None:
+        """Forgets all captures, and gives their memory back."""
+        with self._lock:
+            self._replays, self._known, self._captured = {}, set(), 0
 
     @property
     def captures(self) -> list[dict[str, int]]:

@@ -24,8 +24,28 @@ from ._layers import (
     PixelUnshuffle,
     Unflatten,
 )
-from ._losses import CrossEntropyLoss, MSELoss
+from ._losses import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    SmoothL1Loss,
+)
 from ._module import IncompatibleKeys, Module, Parameter
+from ._normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    RMSNorm,
+)
 from ._recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from ._transformer import (
     Transformer,
@@ -36,8 +56,15 @@ from ._transformer import (
 )
 
 __all__ = [
-    *_activations.__all__,
+    "GRU",
+    "LSTM",
+    "RNN",
     "AlphaDropout",
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
     "Bilinear",
     "Conv2d",
     "CosineSimilarity",
@@ -49,11 +76,16 @@ __all__ = [
     "Embedding",
     "EmbeddingBag",
     "Flatten",
-    "GRU",
     "GRUCell",
+    "GroupNorm",
+    "HuberLoss",
     "Identity",
     "IncompatibleKeys",
-    "LSTM",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "KLDivLoss",
+    "L1Loss",
     "LSTMCell",
     "LayerNorm",
     "Linear",
@@ -63,14 +95,16 @@ __all__ = [
     "ModuleDict",
     "ModuleList",
     "MultiheadAttention",
+    "NLLLoss",
     "Parameter",
     "ParameterDict",
     "ParameterList",
     "PixelShuffle",
     "PixelUnshuffle",
-    "RNN",
+    "RMSNorm",
     "RNNCell",
     "Sequential",
+    "SmoothL1Loss",
     "Transformer",
     "TransformerDecoder",
     "TransformerDecoderLayer",

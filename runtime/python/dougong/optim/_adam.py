@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .. import _core
+from .. import _capture, _core
 from .._core import Tensor
 from ._optimizer import Optimizer, check_not_negative
 
@@ -34,6 +34,7 @@ class Adam(Optimizer):
             if not 0 <= beta < 1:
                 raise ValueError(f"each of betas is at least 0 and less than 1; found {options['betas']}")
 
+    @_capture.by_numbers
     def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         averages = [self._state_tensor(parameter, name) for name in ("exp_avg", "exp_avg_sq")]
         state = self.state[parameter]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .. import _core
+from .. import _capture, _core
 from .._core import Tensor
 from ._optimizer import Optimizer, check_not_negative
 
@@ -32,6 +32,7 @@ class SGD(Optimizer):
         if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"] != 0):
             raise ValueError("nesterov needs a momentum, and no dampening")
 
+    @_capture.by_numbers
     def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         buffer, first = None, False
         if group["momentum"]:

@@ -22,7 +22,7 @@ from ._activations import (
     tanhshrink,
     threshold,
 )
-from ._attention import scaled_dot_product_attention
+from ._attention import rotary_embedding, scaled_dot_product_attention
 from ._basic import (
     checked_padding_idx,
     checked_probability,
@@ -51,12 +51,25 @@ from ._features import (
     pixel_unshuffle,
 )
 from ._images import conv2d, max_pool2d, pad
-from ._losses import cross_entropy, mse_loss
-from ._norms import layer_norm, log_softmax, softmax
+from ._losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+    smooth_l1_loss,
+)
+from ._norms import batch_norm, group_norm, instance_norm, layer_norm, log_softmax, rms_norm, softmax
 
 __all__ = [
     "alpha_dropout",
+    "batch_norm",
     "bilinear",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
     "celu",
     "channel_dropout",
     "conv2d",
@@ -71,10 +84,15 @@ __all__ = [
     "embedding_bag",
     "gelu",
     "glu",
+    "group_norm",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "huber_loss",
+    "instance_norm",
+    "kl_div",
+    "l1_loss",
     "layer_norm",
     "leaky_relu",
     "linear",
@@ -83,6 +101,7 @@ __all__ = [
     "max_pool2d",
     "mish",
     "mse_loss",
+    "nll_loss",
     "normalize",
     "one_hot",
     "pad",
@@ -91,10 +110,13 @@ __all__ = [
     "prelu",
     "relu",
     "relu6",
+    "rms_norm",
+    "rotary_embedding",
     "scaled_dot_product_attention",
     "selu",
     "sigmoid",
     "silu",
+    "smooth_l1_loss",
     "softmax",
     "softmin",
     "softplus",

@@ -8,11 +8,24 @@ from ... import _core, _creation, _random
 from ..._core import Tensor
 
 _ops = _core.ops
+_FUSED = (_core.float32, _core.float64)  # narrower ones may have a fast product and no fast addmm
 
 
 relu = _ops.relu
 sigmoid = _ops.sigmoid
 tanh = _ops.tanh
+
+
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all broadcast to."""
+    ndim = max(len(shape) for shape in shapes)
+    result = []
+    for sizes in zip(*[(1,) * (ndim - len(shape)) + tuple(shape) for shape in shapes], strict=True):
+        wanted = {size for size in sizes if size != 1} or {1}
+        if len(wanted) > 1:
+            raise _core.InvalidArgumentError(f"these shapes do not broadcast: {', '.join(map(str, shapes))}")
+        result.append(wanted.pop())
+    return tuple(result)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -23,9 +36,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"weight {weight.shape}"
         )
     rows = input if input.ndim <= 2 else input.reshape(math.prod(input.shape[:-1]), input.shape[-1])
-    result = _ops.matmul(rows, weight.T)
-    if bias is not None:
-        result = _ops.add(result, bias)
+    if bias is not None and input.dtype in _FUSED:
+        result = _ops.addmm(bias, rows, weight.T) if rows.ndim == 2 else _ops.matmul(rows, weight.T) + bias
+    else:
+        result = _ops.matmul(rows, weight.T)
+        result = result if bias is None else _ops.add(result, bias)
     return result if input.ndim <= 2 else result.reshape(*input.shape[:-1], weight.shape[0])
 
 
@@ -35,8 +50,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         return _ops.gelu(input)
     if approximate != "tanh":
         raise ValueError(f"gelu: approximate must be 'none' or 'tanh'; found {approximate!r}")
-    inner = math.sqrt(2 / math.pi) * (input + 0.044715 * (input * input * input))
-    return 0.5 * input * (1 + _ops.tanh(inner))
+    return _ops.gelu_tanh(input)
 
 
 def checked_padding_idx(padding_idx: int | None, rows: int) -> int | None:

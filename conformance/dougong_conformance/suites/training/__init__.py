@@ -1,0 +1,1 @@
+"""The cases of level train, by what they are about."""
