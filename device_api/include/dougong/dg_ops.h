@@ -85,6 +85,14 @@ typedef struct dg_addcmul_attributes_t {
   dg_scalar_t value;
 } dg_addcmul_attributes_t;
 
+/* addmm(x: T, a: T, b: T, beta: float, alpha: float) -> y: T */
+#define DG_OP_ADDMM "addmm"
+typedef struct dg_addmm_attributes_t {
+  size_t struct_size;
+  double beta;
+  double alpha;
+} dg_addmm_attributes_t;
+
 /* all(x: T, axis: axes, keepdim: bool) -> y: bool */
 #define DG_OP_ALL "all"
 typedef struct dg_all_attributes_t {
@@ -206,6 +214,37 @@ typedef struct dg_avg_pool3d_attributes_t {
   int64_t divisor_override;
 } dg_avg_pool3d_attributes_t;
 
+/* batch_norm(x: T, weight: T?, bias: T?, running_mean: accumulator(T)?, running_var: accumulator(T)?, epsilon: float) -> y: T, mean: accumulator(T), var: accumulator(T) */
+#define DG_OP_BATCH_NORM "batch_norm"
+typedef struct dg_batch_norm_attributes_t {
+  size_t struct_size;
+  double epsilon;
+} dg_batch_norm_attributes_t;
+
+/* batch_norm_backward(dy: T, x: T, weight: T?, mean: accumulator(T), var: accumulator(T), epsilon: float, running: bool) -> dx: T, dweight: T, dbias: T */
+#define DG_OP_BATCH_NORM_BACKWARD "batch_norm_backward"
+typedef struct dg_batch_norm_backward_attributes_t {
+  size_t struct_size;
+  double epsilon;
+  int32_t running; /* 0 or 1 */
+} dg_batch_norm_backward_attributes_t;
+
+/* binary_cross_entropy(x: T, target: T, weight: T?, reduction: enum) -> y: T */
+#define DG_OP_BINARY_CROSS_ENTROPY "binary_cross_entropy"
+enum { DG_BINARY_CROSS_ENTROPY_REDUCTION_NONE = 0, DG_BINARY_CROSS_ENTROPY_REDUCTION_MEAN = 1, DG_BINARY_CROSS_ENTROPY_REDUCTION_SUM = 2 };
+typedef struct dg_binary_cross_entropy_attributes_t {
+  size_t struct_size;
+  int32_t reduction; /* DG_BINARY_CROSS_ENTROPY_REDUCTION_* */
+} dg_binary_cross_entropy_attributes_t;
+
+/* binary_cross_entropy_with_logits(x: T, target: T, weight: T?, pos_weight: T?, reduction: enum) -> y: T */
+#define DG_OP_BINARY_CROSS_ENTROPY_WITH_LOGITS "binary_cross_entropy_with_logits"
+enum { DG_BINARY_CROSS_ENTROPY_WITH_LOGITS_REDUCTION_NONE = 0, DG_BINARY_CROSS_ENTROPY_WITH_LOGITS_REDUCTION_MEAN = 1, DG_BINARY_CROSS_ENTROPY_WITH_LOGITS_REDUCTION_SUM = 2 };
+typedef struct dg_binary_cross_entropy_with_logits_attributes_t {
+  size_t struct_size;
+  int32_t reduction; /* DG_BINARY_CROSS_ENTROPY_WITH_LOGITS_REDUCTION_* */
+} dg_binary_cross_entropy_with_logits_attributes_t;
+
 /* bitwise_and(a: T, b: T) -> y: T */
 #define DG_OP_BITWISE_AND "bitwise_and"
 
@@ -217,6 +256,9 @@ typedef struct dg_avg_pool3d_attributes_t {
 
 /* bitwise_xor(a: T, b: T) -> y: T */
 #define DG_OP_BITWISE_XOR "bitwise_xor"
+
+/* bmm(a: T, b: T) -> y: T */
+#define DG_OP_BMM "bmm"
 
 /* border_pad(x: T, padding: ints, mode: enum) -> y: T */
 #define DG_OP_BORDER_PAD "border_pad"
@@ -410,6 +452,16 @@ typedef struct dg_cross_entropy_backward_attributes_t {
   double label_smoothing;
 } dg_cross_entropy_backward_attributes_t;
 
+/* cross_entropy_probabilities(x: T, target: T, weight: T?, axis: axis, reduction: enum, label_smoothing: float) -> y: T */
+#define DG_OP_CROSS_ENTROPY_PROBABILITIES "cross_entropy_probabilities"
+enum { DG_CROSS_ENTROPY_PROBABILITIES_REDUCTION_NONE = 0, DG_CROSS_ENTROPY_PROBABILITIES_REDUCTION_MEAN = 1, DG_CROSS_ENTROPY_PROBABILITIES_REDUCTION_SUM = 2 };
+typedef struct dg_cross_entropy_probabilities_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int32_t reduction; /* DG_CROSS_ENTROPY_PROBABILITIES_REDUCTION_* */
+  double label_smoothing;
+} dg_cross_entropy_probabilities_attributes_t;
+
 /* cumprod(x: T, axis: axis) -> y: T */
 #define DG_OP_CUMPROD "cumprod"
 typedef struct dg_cumprod_attributes_t {
@@ -500,6 +552,17 @@ typedef struct dg_gather_attributes_t {
 /* gelu_tanh(x: T) -> y: T */
 #define DG_OP_GELU_TANH "gelu_tanh"
 
+/* group_norm(x: T, weight: T?, bias: T?, groups: int, epsilon: float) -> y: T */
+#define DG_OP_GROUP_NORM "group_norm"
+typedef struct dg_group_norm_attributes_t {
+  size_t struct_size;
+  int64_t groups;
+  double epsilon;
+} dg_group_norm_attributes_t;
+
+/* gru_cell(x: T, hidden: T, weight_ih: T, weight_hh: T, bias_ih: T?, bias_hh: T?) -> next_hidden: T */
+#define DG_OP_GRU_CELL "gru_cell"
+
 /* gt(a: T, b: T) -> y: bool */
 #define DG_OP_GT "gt"
 
@@ -517,8 +580,24 @@ typedef struct dg_hardtanh_attributes_t {
   double max_val;
 } dg_hardtanh_attributes_t;
 
+/* huber_loss(x: T, target: T, delta: float, reduction: enum) -> y: T */
+#define DG_OP_HUBER_LOSS "huber_loss"
+enum { DG_HUBER_LOSS_REDUCTION_NONE = 0, DG_HUBER_LOSS_REDUCTION_MEAN = 1, DG_HUBER_LOSS_REDUCTION_SUM = 2 };
+typedef struct dg_huber_loss_attributes_t {
+  size_t struct_size;
+  double delta;
+  int32_t reduction; /* DG_HUBER_LOSS_REDUCTION_* */
+} dg_huber_loss_attributes_t;
+
 /* hypot(a: T, b: T) -> y: T */
 #define DG_OP_HYPOT "hypot"
+
+/* instance_norm(x: T, weight: T?, bias: T?, epsilon: float) -> y: T */
+#define DG_OP_INSTANCE_NORM "instance_norm"
+typedef struct dg_instance_norm_attributes_t {
+  size_t struct_size;
+  double epsilon;
+} dg_instance_norm_attributes_t;
 
 /* interpolate(x: T, axis: axis, size: int, mode: enum, align_corners: bool, step: ints) -> y: T */
 #define DG_OP_INTERPOLATE "interpolate"
@@ -541,6 +620,23 @@ typedef struct dg_interpolate_attributes_t {
 
 /* isnan(x: T) -> y: bool */
 #define DG_OP_ISNAN "isnan"
+
+/* kl_div(x: T, target: T, log_target: bool, reduction: enum) -> y: T */
+#define DG_OP_KL_DIV "kl_div"
+enum { DG_KL_DIV_REDUCTION_NONE = 0, DG_KL_DIV_REDUCTION_MEAN = 1, DG_KL_DIV_REDUCTION_SUM = 2, DG_KL_DIV_REDUCTION_BATCHMEAN = 3 };
+typedef struct dg_kl_div_attributes_t {
+  size_t struct_size;
+  int32_t log_target; /* 0 or 1 */
+  int32_t reduction; /* DG_KL_DIV_REDUCTION_* */
+} dg_kl_div_attributes_t;
+
+/* l1_loss(x: T, target: T, reduction: enum) -> y: T */
+#define DG_OP_L1_LOSS "l1_loss"
+enum { DG_L1_LOSS_REDUCTION_NONE = 0, DG_L1_LOSS_REDUCTION_MEAN = 1, DG_L1_LOSS_REDUCTION_SUM = 2 };
+typedef struct dg_l1_loss_attributes_t {
+  size_t struct_size;
+  int32_t reduction; /* DG_L1_LOSS_REDUCTION_* */
+} dg_l1_loss_attributes_t;
 
 /* layer_norm(x: T, weight: T?, bias: T?, axes: int, epsilon: float) -> y: T, mean: accumulator(T), rstd: accumulator(T) */
 #define DG_OP_LAYER_NORM "layer_norm"
@@ -625,6 +721,9 @@ typedef struct dg_logsumexp_attributes_t {
   size_t axis_count;
   int32_t keepdim; /* 0 or 1 */
 } dg_logsumexp_attributes_t;
+
+/* lstm_cell(x: T, hidden: T, cell: T, weight_ih: T, weight_hh: T, bias_ih: T?, bias_hh: T?) -> next_hidden: T, next_cell: T */
+#define DG_OP_LSTM_CELL "lstm_cell"
 
 /* lt(a: T, b: T) -> y: bool */
 #define DG_OP_LT "lt"
@@ -728,6 +827,14 @@ typedef struct dg_min_attributes_t {
 /* mish(x: T) -> y: T */
 #define DG_OP_MISH "mish"
 
+/* mse_loss(x: T, target: T, reduction: enum) -> y: T */
+#define DG_OP_MSE_LOSS "mse_loss"
+enum { DG_MSE_LOSS_REDUCTION_NONE = 0, DG_MSE_LOSS_REDUCTION_MEAN = 1, DG_MSE_LOSS_REDUCTION_SUM = 2 };
+typedef struct dg_mse_loss_attributes_t {
+  size_t struct_size;
+  int32_t reduction; /* DG_MSE_LOSS_REDUCTION_* */
+} dg_mse_loss_attributes_t;
+
 /* mul(a: T, b: T) -> y: T */
 #define DG_OP_MUL "mul"
 
@@ -736,6 +843,15 @@ typedef struct dg_min_attributes_t {
 
 /* neg(x: T) -> y: T */
 #define DG_OP_NEG "neg"
+
+/* nll_loss(x: T, target: I, weight: T?, reduction: enum, ignore_index: int) -> y: T */
+#define DG_OP_NLL_LOSS "nll_loss"
+enum { DG_NLL_LOSS_REDUCTION_NONE = 0, DG_NLL_LOSS_REDUCTION_MEAN = 1, DG_NLL_LOSS_REDUCTION_SUM = 2 };
+typedef struct dg_nll_loss_attributes_t {
+  size_t struct_size;
+  int32_t reduction; /* DG_NLL_LOSS_REDUCTION_* */
+  int64_t ignore_index;
+} dg_nll_loss_attributes_t;
 
 /* norm(x: T, p: float, axis: axes, keepdim: bool) -> y: T */
 #define DG_OP_NORM "norm"
@@ -791,11 +907,50 @@ typedef struct dg_prod_attributes_t {
 /* right_shift(a: T, b: T) -> y: T */
 #define DG_OP_RIGHT_SHIFT "right_shift"
 
+/* rms_norm(x: T, weight: T?, axes: int, epsilon: float) -> y: T */
+#define DG_OP_RMS_NORM "rms_norm"
+typedef struct dg_rms_norm_attributes_t {
+  size_t struct_size;
+  int64_t axes;
+  double epsilon;
+} dg_rms_norm_attributes_t;
+
+/* rms_norm_backward(dy: T, x: T, weight: T?, axes: int, epsilon: float) -> dx: T, dweight: T */
+#define DG_OP_RMS_NORM_BACKWARD "rms_norm_backward"
+typedef struct dg_rms_norm_backward_attributes_t {
+  size_t struct_size;
+  int64_t axes;
+  double epsilon;
+} dg_rms_norm_backward_attributes_t;
+
+/* rotary_embedding(x: T, cos: T, sin: T, interleaved: bool) -> y: T */
+#define DG_OP_ROTARY_EMBEDDING "rotary_embedding"
+typedef struct dg_rotary_embedding_attributes_t {
+  size_t struct_size;
+  int32_t interleaved; /* 0 or 1 */
+} dg_rotary_embedding_attributes_t;
+
 /* round(x: T) -> y: T */
 #define DG_OP_ROUND "round"
 
 /* rsqrt(x: T) -> y: T */
 #define DG_OP_RSQRT "rsqrt"
+
+/* scaled_dot_product_attention(query: T, key: T, value: T, mask: bool?, bias: T?, scale: float, causal: bool) -> y: T */
+#define DG_OP_SCALED_DOT_PRODUCT_ATTENTION "scaled_dot_product_attention"
+typedef struct dg_scaled_dot_product_attention_attributes_t {
+  size_t struct_size;
+  double scale;
+  int32_t causal; /* 0 or 1 */
+} dg_scaled_dot_product_attention_attributes_t;
+
+/* scaled_dot_product_attention_backward(dy: T, query: T, key: T, value: T, mask: bool?, bias: T?, scale: float, causal: bool) -> dquery: T, dkey: T, dvalue: T, dbias: T */
+#define DG_OP_SCALED_DOT_PRODUCT_ATTENTION_BACKWARD "scaled_dot_product_attention_backward"
+typedef struct dg_scaled_dot_product_attention_backward_attributes_t {
+  size_t struct_size;
+  double scale;
+  int32_t causal; /* 0 or 1 */
+} dg_scaled_dot_product_attention_backward_attributes_t;
 
 /* scatter(x: T, index: I, source: T, axis: axis, reduce: enum) -> y: T */
 #define DG_OP_SCATTER "scatter"
@@ -836,6 +991,15 @@ typedef struct dg_sgd_attributes_t {
 
 /* sinh(x: T) -> y: T */
 #define DG_OP_SINH "sinh"
+
+/* smooth_l1_loss(x: T, target: T, beta: float, reduction: enum) -> y: T */
+#define DG_OP_SMOOTH_L1_LOSS "smooth_l1_loss"
+enum { DG_SMOOTH_L1_LOSS_REDUCTION_NONE = 0, DG_SMOOTH_L1_LOSS_REDUCTION_MEAN = 1, DG_SMOOTH_L1_LOSS_REDUCTION_SUM = 2 };
+typedef struct dg_smooth_l1_loss_attributes_t {
+  size_t struct_size;
+  double beta;
+  int32_t reduction; /* DG_SMOOTH_L1_LOSS_REDUCTION_* */
+} dg_smooth_l1_loss_attributes_t;
 
 /* softmax(x: T, axis: axis) -> y: T */
 #define DG_OP_SOFTMAX "softmax"

@@ -53,6 +53,15 @@ def addcmul(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def addmm(
+    x: Tensor | float,
+    a: Tensor | float,
+    b: Tensor | float,
+    beta: float = 1.0,
+    alpha: float = 1.0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def all(
     x: Tensor | float,
     axis: int | Sequence[int] | None = None,
@@ -132,10 +141,49 @@ def avg_pool3d(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def batch_norm(
+    x: Tensor | float,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    epsilon: float = 1e-05,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+def batch_norm_backward(
+    dy: Tensor | float,
+    x: Tensor | float,
+    weight: Tensor | None = None,
+    mean: Tensor | float = ...,
+    var: Tensor | float = ...,
+    epsilon: float = 1e-05,
+    running: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+def binary_cross_entropy(
+    x: Tensor | float,
+    target: Tensor | float,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def binary_cross_entropy_with_logits(
+    x: Tensor | float,
+    target: Tensor | float,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: str = "mean",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def bitwise_and(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def bitwise_not(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def bitwise_or(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def bitwise_xor(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def bmm(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def border_pad(
     x: Tensor | float,
     padding: int | Sequence[int],
@@ -277,6 +325,16 @@ def cross_entropy_backward(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def cross_entropy_probabilities(
+    x: Tensor | float,
+    target: Tensor | float,
+    weight: Tensor | None = None,
+    axis: int = 1,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def cumprod(x: Tensor | float, axis: int, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def cumsum(x: Tensor | float, axis: int, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def div(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
@@ -313,13 +371,48 @@ def gelu_backward(
     dy: Tensor | float, x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor: ...
 def gelu_tanh(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def group_norm(
+    x: Tensor | float,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    groups: int = ...,
+    epsilon: float = 1e-05,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def gru_cell(
+    x: Tensor | float,
+    hidden: Tensor | float,
+    weight_ih: Tensor | float,
+    weight_hh: Tensor | float,
+    bias_ih: Tensor | None = None,
+    bias_hh: Tensor | None = None,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def gt(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def hardsigmoid(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def hardswish(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def hardtanh(
     x: Tensor | float, min_val: float = -1.0, max_val: float = 1.0, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor: ...
+def huber_loss(
+    x: Tensor | float,
+    target: Tensor | float,
+    delta: float = 1.0,
+    reduction: str = "mean",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def hypot(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def instance_norm(
+    x: Tensor | float,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-05,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def interpolate(
     x: Tensor | float,
     axis: int = -1,
@@ -333,6 +426,21 @@ def interpolate(
 def isfinite(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def isinf(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def isnan(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def kl_div(
+    x: Tensor | float,
+    target: Tensor | float,
+    log_target: bool = False,
+    reduction: str = "mean",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def l1_loss(
+    x: Tensor | float,
+    target: Tensor | float,
+    reduction: str = "mean",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def layer_norm(
     x: Tensor | float,
     weight: Tensor | None = None,
@@ -385,6 +493,17 @@ def logsumexp(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def lstm_cell(
+    x: Tensor | float,
+    hidden: Tensor | float,
+    cell: Tensor | float,
+    weight_ih: Tensor | float,
+    weight_hh: Tensor | float,
+    bias_ih: Tensor | None = None,
+    bias_hh: Tensor | None = None,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def lt(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def masked_fill(
     x: Tensor | float, mask: Tensor | float, value: float, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -451,9 +570,25 @@ def min(
 ) -> Tensor: ...
 def minimum(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def mish(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def mse_loss(
+    x: Tensor | float,
+    target: Tensor | float,
+    reduction: str = "mean",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def mul(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def ne(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def neg(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def nll_loss(
+    x: Tensor | float,
+    target: Tensor | float,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def norm(
     x: Tensor | float,
     p: float = 2.0,
@@ -486,8 +621,56 @@ def reciprocal(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = N
 def relu(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def remainder(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def right_shift(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def rms_norm(
+    x: Tensor | float,
+    weight: Tensor | None = None,
+    axes: int = 1,
+    epsilon: float = 1e-05,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def rms_norm_backward(
+    dy: Tensor | float,
+    x: Tensor | float,
+    weight: Tensor | None = None,
+    axes: int = 1,
+    epsilon: float = 1e-05,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor]: ...
+def rotary_embedding(
+    x: Tensor | float,
+    cos: Tensor | float,
+    sin: Tensor | float,
+    interleaved: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def round(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def rsqrt(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def scaled_dot_product_attention(
+    query: Tensor | float,
+    key: Tensor | float,
+    value: Tensor | float,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    scale: float = ...,
+    causal: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def scaled_dot_product_attention_backward(
+    dy: Tensor | float,
+    query: Tensor | float,
+    key: Tensor | float,
+    value: Tensor | float,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    scale: float = ...,
+    causal: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 def scatter(
     x: Tensor | float,
     index: Tensor | float,
@@ -517,6 +700,14 @@ def sign(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -
 def silu(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def sin(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def sinh(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def smooth_l1_loss(
+    x: Tensor | float,
+    target: Tensor | float,
+    beta: float = 1.0,
+    reduction: str = "mean",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def softmax(x: Tensor | float, axis: int = -1, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def softmax_backward(
     dy: Tensor | float, y: Tensor | float, axis: int = -1, *, out: Tensor | tuple[Tensor, ...] | None = None

@@ -302,6 +302,49 @@ Tensor addcmul(const Arg &x, const Arg &a, const Arg &b, Scalar value) {
   return call_op(op_def(OpId::addcmul), arguments, 3, &at)[0];
 }
 
+// ---- addmm
+static const dg_dtype_t addmm_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef addmm_types[] = {{"T", addmm_T, DG_DTYPE_NONE, false}};
+static const InputDef addmm_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef addmm_attributes[] = {
+    {"beta", AttributeKind::real, offsetof(dg_addmm_attributes_t, beta), false, -1, 0, -1, nullptr, "1.0"},
+    {"alpha", AttributeKind::real, offsetof(dg_addmm_attributes_t, alpha), false, -1, 0, -1, nullptr, "1.0"}};
+static const dg_addmm_attributes_t addmm_defaults = {sizeof(dg_addmm_attributes_t), 1.0, 1.0};
+static const OutputDef addmm_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void addmm_require(const OpCall &c) {
+  if (!((c.inputs[1].ndim() == 2) && (c.inputs[2].ndim() == 2))) reject(op_def(OpId::addmm), c, "a and b must be matrices");
+  if (!(c.inputs[1].shape()[1] == c.inputs[2].shape()[0])) reject(op_def(OpId::addmm), c, "the last axis of a and the first of b must have the same size");
+  if (!broadcasts_to(c.inputs[0].shape(), Shape{int64_t(c.inputs[1].shape()[0]), int64_t(c.inputs[2].shape()[1])})) reject(op_def(OpId::addmm), c, "x must broadcast to the product");
+}
+static void addmm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = Shape{int64_t(c.inputs[1].shape()[0]), int64_t(c.inputs[2].shape()[1])};
+}
+static const uint16_t addmm_saves_inputs[] = {0, 4, 2};
+static const uint16_t addmm_saves_outputs[] = {0, 0, 0};
+static const bool addmm_differentiable[] = {true, true, true};
+static void addmm_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_addmm_attributes_t>();
+  if (g.needs(0)) g.set(0, ((at.beta == 1) ? g.gradient(0) : (g.gradient(0) * at.beta)));
+  if (g.needs(1)) g.set(1, ((at.alpha == 1) ? matmul(g.gradient(0), matrix_transpose(g.input(2))) : (matmul(g.gradient(0), matrix_transpose(g.input(2))) * at.alpha)));
+  if (g.needs(2)) g.set(2, ((at.alpha == 1) ? matmul(matrix_transpose(g.input(1)), g.gradient(0)) : (matmul(matrix_transpose(g.input(1)), g.gradient(0)) * at.alpha)));
+}
+static void addmm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_addmm_attributes_t *>(c.attributes);
+  const auto v_shape = Shape{int64_t(c.inputs[1].shape()[0]), int64_t(c.inputs[2].shape()[1])};
+  const auto v_product = ((at.alpha == 0) ? full(v_shape, 0, accumulator(c.inputs[1].dtype()), device) : matmul(wide(c.inputs[1]), wide(c.inputs[2])));
+  const auto v_scaled = (((at.alpha == 0) || (at.alpha == 1)) ? v_product : (v_product * at.alpha));
+  const auto v_y = ((at.beta == 0) ? v_scaled : ((at.beta == 1) ? (v_scaled + wide(c.inputs[0])) : (v_scaled + (wide(c.inputs[0]) * at.beta))));
+  y[0] = v_y;
+}
+static const OpId addmm_parts[] = {OpId::full, OpId::matmul, OpId::addmm};
+Tensor addmm(const Arg &x, const Arg &a, const Arg &b, double beta, double alpha) {
+  dg_addmm_attributes_t at = addmm_defaults;
+  at.beta = beta;
+  at.alpha = alpha;
+  Arg arguments[] = {x, a, b};
+  return call_op(op_def(OpId::addmm), arguments, 3, &at)[0];
+}
+
 // ---- all
 static const dg_dtype_t all_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const TypeDef all_types[] = {{"T", all_T, DG_DTYPE_NONE, false}};
@@ -733,6 +776,185 @@ Tensor avg_pool3d(const Arg &x, IntList kernel_size, IntList stride, IntList pad
   return call_op(op_def(OpId::avg_pool3d), arguments, 1, &at)[0];
 }
 
+// ---- batch_norm
+static const dg_dtype_t batch_norm_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef batch_norm_types[] = {{"T", batch_norm_T, DG_DTYPE_NONE, false}};
+static const InputDef batch_norm_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}, {"bias", 0, false, DG_DTYPE_NONE, true, false}, {"running_mean", 0, true, DG_DTYPE_NONE, true, false}, {"running_var", 0, true, DG_DTYPE_NONE, true, false}};
+static const AttributeDef batch_norm_attributes[] = {
+    {"epsilon", AttributeKind::real, offsetof(dg_batch_norm_attributes_t, epsilon), false, -1, 0, -1, nullptr, "1e-05"}};
+static const dg_batch_norm_attributes_t batch_norm_defaults = {sizeof(dg_batch_norm_attributes_t), 1e-05};
+static const OutputDef batch_norm_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}, {"mean", 0, true, DG_DTYPE_NONE, -1}, {"var", 0, true, DG_DTYPE_NONE, -1}};
+static void batch_norm_require(const OpCall &c) {
+  if (!(c.inputs[0].ndim() >= 2)) reject(op_def(OpId::batch_norm), c, "x must be (batch, channels, ...)");
+  if (!(bias_fits(c.inputs[1], c.inputs[0].shape()[1]) && bias_fits(c.inputs[2], c.inputs[0].shape()[1]))) reject(op_def(OpId::batch_norm), c, "weight and bias must hold one value for each channel");
+  if (!(given(c.inputs[3]) == given(c.inputs[4]))) reject(op_def(OpId::batch_norm), c, "running_mean and running_var are given both or not at all");
+  if (!(bias_fits(c.inputs[3], c.inputs[0].shape()[1]) && bias_fits(c.inputs[4], c.inputs[0].shape()[1]))) reject(op_def(OpId::batch_norm), c, "running_mean and running_var must hold one value for each channel");
+}
+static void batch_norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+  shapes[1] = Shape{int64_t(c.inputs[0].shape()[1])};
+  shapes[2] = Shape{int64_t(c.inputs[0].shape()[1])};
+}
+static const uint16_t batch_norm_saves_inputs[] = {11, 11, 11, 0, 0};
+static const uint16_t batch_norm_saves_outputs[] = {6, 6, 6, 0, 0};
+static const bool batch_norm_differentiable[] = {true, true, true, false, false};
+static void batch_norm_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_batch_norm_attributes_t>();
+  if (g.needs(0) || g.needs(1) || g.needs(2)) {
+    const auto result = plus(batch_norm_backward(g.gradient(0), g.input(0), g.input(1), g.output(1), g.output(2), at.epsilon, given(g.input(3))), ((given(g.input(3)) || (!(g.came(1) || g.came(2)))) ? Tensor() : moments_gradient(g.gradient(1), g.gradient(2), g.input(0), g.output(1))));
+    if (g.needs(0)) g.set(0, result[0]);
+    if (g.needs(1)) g.set(1, result[1]);
+    if (g.needs(2)) g.set(2, result[2]);
+  }
+}
+static void batch_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_batch_norm_attributes_t *>(c.attributes);
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_others = other_axes(c.inputs[0].ndim(), 1);
+  const auto v_mean = (given(c.inputs[3]) ? c.inputs[3] : mean(v_w, v_others, false));
+  const auto v_centred = (v_w - per_channel(v_mean, c.inputs[0].ndim()));
+  const auto v_var = (given(c.inputs[4]) ? c.inputs[4] : mean(square(v_centred), v_others, false));
+  const auto v_normal = (v_centred * per_channel(rsqrt((v_var + at.epsilon)), c.inputs[0].ndim()));
+  const auto v_scaled = (given(c.inputs[1]) ? (v_normal * per_channel(wide(c.inputs[1]), c.inputs[0].ndim())) : v_normal);
+  const auto v_y = (given(c.inputs[2]) ? (v_scaled + per_channel(wide(c.inputs[2]), c.inputs[0].ndim())) : v_scaled);
+  y[0] = v_y;
+  y[1] = v_mean;
+  y[2] = v_var;
+}
+static const OpId batch_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::batch_norm};
+Outputs batch_norm(const Arg &x, const Arg &weight, const Arg &bias, const Arg &running_mean, const Arg &running_var, double epsilon) {
+  dg_batch_norm_attributes_t at = batch_norm_defaults;
+  at.epsilon = epsilon;
+  Arg arguments[] = {x, weight, bias, running_mean, running_var};
+  return call_op(op_def(OpId::batch_norm), arguments, 5, &at);
+}
+
+// ---- batch_norm_backward
+static const dg_dtype_t batch_norm_backward_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef batch_norm_backward_types[] = {{"T", batch_norm_backward_T, DG_DTYPE_NONE, false}};
+static const InputDef batch_norm_backward_inputs[] = {{"dy", 0, false, DG_DTYPE_NONE, false, false}, {"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}, {"mean", 0, true, DG_DTYPE_NONE, false, false}, {"var", 0, true, DG_DTYPE_NONE, false, false}};
+static const AttributeDef batch_norm_backward_attributes[] = {
+    {"epsilon", AttributeKind::real, offsetof(dg_batch_norm_backward_attributes_t, epsilon), false, -1, 0, -1, nullptr, "1e-05"},
+    {"running", AttributeKind::boolean, offsetof(dg_batch_norm_backward_attributes_t, running), false, -1, 0, -1, nullptr, "False"}};
+static const dg_batch_norm_backward_attributes_t batch_norm_backward_defaults = {sizeof(dg_batch_norm_backward_attributes_t), 1e-05, 0};
+static const OutputDef batch_norm_backward_outputs[] = {{"dx", 0, false, DG_DTYPE_NONE, -1}, {"dweight", 0, false, DG_DTYPE_NONE, -1}, {"dbias", 0, false, DG_DTYPE_NONE, -1}};
+static void batch_norm_backward_require(const OpCall &c) {
+  if (!(c.inputs[1].ndim() >= 2)) reject(op_def(OpId::batch_norm_backward), c, "x must be (batch, channels, ...)");
+  if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::batch_norm_backward), c, "dy and x must have the same shape");
+  if (!bias_fits(c.inputs[2], c.inputs[1].shape()[1])) reject(op_def(OpId::batch_norm_backward), c, "weight must hold one value for each channel");
+  if (!(bias_fits(c.inputs[3], c.inputs[1].shape()[1]) && bias_fits(c.inputs[4], c.inputs[1].shape()[1]))) reject(op_def(OpId::batch_norm_backward), c, "mean and var must hold one value for each channel");
+}
+static void batch_norm_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[1].shape();
+  shapes[1] = Shape{int64_t(c.inputs[1].shape()[1])};
+  shapes[2] = Shape{int64_t(c.inputs[1].shape()[1])};
+}
+static void batch_norm_backward_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_batch_norm_backward_attributes_t *>(c.attributes);
+  const auto v_g = wide(c.inputs[0]);
+  const auto v_others = other_axes(c.inputs[1].ndim(), 1);
+  const auto v_rstd = rsqrt((c.inputs[4] + at.epsilon));
+  const auto v_centred = (wide(c.inputs[1]) - per_channel(c.inputs[3], c.inputs[1].ndim()));
+  const auto v_dbias = sum(v_g, v_others, false);
+  const auto v_dweight = (sum((v_g * v_centred), v_others, false) * v_rstd);
+  const auto v_scale = (given(c.inputs[2]) ? (v_rstd * wide(c.inputs[2])) : v_rstd);
+  const auto v_items = count(c.inputs[1].shape(), v_others);
+  const auto v_average = (per_channel((v_dbias / v_items), c.inputs[1].ndim()) + (v_centred * per_channel(((v_rstd * v_dweight) / v_items), c.inputs[1].ndim())));
+  const auto v_dx = ((bool(at.running) ? v_g : (v_g - v_average)) * per_channel(v_scale, c.inputs[1].ndim()));
+  y[0] = v_dx;
+  y[1] = v_dweight;
+  y[2] = v_dbias;
+}
+static const OpId batch_norm_backward_parts[] = {OpId::rsqrt, OpId::sum, OpId::batch_norm_backward};
+Outputs batch_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, const Arg &mean, const Arg &var, double epsilon, bool running) {
+  dg_batch_norm_backward_attributes_t at = batch_norm_backward_defaults;
+  at.epsilon = epsilon;
+  at.running = running;
+  Arg arguments[] = {dy, x, weight, mean, var};
+  return call_op(op_def(OpId::batch_norm_backward), arguments, 5, &at);
+}
+
+// ---- binary_cross_entropy
+static const dg_dtype_t binary_cross_entropy_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef binary_cross_entropy_types[] = {{"T", binary_cross_entropy_T, DG_DTYPE_NONE, false}};
+static const InputDef binary_cross_entropy_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"target", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}};
+static const char *const binary_cross_entropy_reduction_values[] = {"none", "mean", "sum", nullptr};
+static const AttributeDef binary_cross_entropy_attributes[] = {
+    {"reduction", AttributeKind::enumeration, offsetof(dg_binary_cross_entropy_attributes_t, reduction), false, -1, 0, -1, binary_cross_entropy_reduction_values, "mean"}};
+static const dg_binary_cross_entropy_attributes_t binary_cross_entropy_defaults = {sizeof(dg_binary_cross_entropy_attributes_t), DG_BINARY_CROSS_ENTROPY_REDUCTION_MEAN};
+static const OutputDef binary_cross_entropy_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void binary_cross_entropy_require(const OpCall &c) {
+  if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::binary_cross_entropy), c, "x and target must have the same shape");
+  if (!ends_with(c.inputs[0].shape(), c.inputs[2], c.inputs[0].ndim())) reject(op_def(OpId::binary_cross_entropy), c, "weight must have the shape of x");
+}
+static void binary_cross_entropy_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_binary_cross_entropy_attributes_t *>(c.attributes);
+  shapes[0] = ((at.reduction == DG_BINARY_CROSS_ENTROPY_REDUCTION_NONE) ? c.inputs[0].shape() : Shape{});
+}
+static const uint16_t binary_cross_entropy_saves_inputs[] = {7, 5, 0};
+static const uint16_t binary_cross_entropy_saves_outputs[] = {0, 0, 0};
+static const bool binary_cross_entropy_differentiable[] = {true, true, false};
+static void binary_cross_entropy_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_binary_cross_entropy_attributes_t>();
+  if (g.needs(0)) g.set(0, (loss_gradient(g.gradient(0), g.meta(0).shape, at.reduction) * weighted(((g.input(0) - g.input(1)) / maximum((g.input(0) * (1 - g.input(0))), 1e-12)), g.input(2))));
+  if (g.needs(1)) g.set(1, (loss_gradient(g.gradient(0), g.meta(0).shape, at.reduction) * weighted((maximum(log1p((-g.input(0))), (-100)) - maximum(log(g.input(0)), (-100))), g.input(2))));
+}
+static void binary_cross_entropy_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_binary_cross_entropy_attributes_t *>(c.attributes);
+  const auto v_p = wide(c.inputs[0]);
+  const auto v_t = wide(c.inputs[1]);
+  const auto v_positive = maximum(log(v_p), (-100));
+  const auto v_negative = maximum(log1p((-v_p)), (-100));
+  const auto v_plain = (((v_t - 1) * v_negative) - (v_t * v_positive));
+  const auto v_each = (given(c.inputs[2]) ? (v_plain * wide(c.inputs[2])) : v_plain);
+  const auto v_all = first_axes(c.inputs[0].ndim());
+  const auto v_y = ((at.reduction == DG_BINARY_CROSS_ENTROPY_REDUCTION_NONE) ? v_each : ((at.reduction == DG_BINARY_CROSS_ENTROPY_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
+  y[0] = v_y;
+}
+static const OpId binary_cross_entropy_parts[] = {OpId::log, OpId::log1p, OpId::maximum, OpId::mean, OpId::sum, OpId::binary_cross_entropy};
+Tensor binary_cross_entropy(const Arg &x, const Arg &target, const Arg &weight, int32_t reduction) {
+  dg_binary_cross_entropy_attributes_t at = binary_cross_entropy_defaults;
+  at.reduction = reduction;
+  Arg arguments[] = {x, target, weight};
+  return call_op(op_def(OpId::binary_cross_entropy), arguments, 3, &at)[0];
+}
+
+// ---- binary_cross_entropy_with_logits
+static const dg_dtype_t binary_cross_entropy_with_logits_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef binary_cross_entropy_with_logits_types[] = {{"T", binary_cross_entropy_with_logits_T, DG_DTYPE_NONE, false}};
+static const InputDef binary_cross_entropy_with_logits_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"target", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}, {"pos_weight", 0, false, DG_DTYPE_NONE, true, false}};
+static const char *const binary_cross_entropy_with_logits_reduction_values[] = {"none", "mean", "sum", nullptr};
+static const AttributeDef binary_cross_entropy_with_logits_attributes[] = {
+    {"reduction", AttributeKind::enumeration, offsetof(dg_binary_cross_entropy_with_logits_attributes_t, reduction), false, -1, 0, -1, binary_cross_entropy_with_logits_reduction_values, "mean"}};
+static const dg_binary_cross_entropy_with_logits_attributes_t binary_cross_entropy_with_logits_defaults = {sizeof(dg_binary_cross_entropy_with_logits_attributes_t), DG_BINARY_CROSS_ENTROPY_WITH_LOGITS_REDUCTION_MEAN};
+static const OutputDef binary_cross_entropy_with_logits_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void binary_cross_entropy_with_logits_require(const OpCall &c) {
+  if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::binary_cross_entropy_with_logits), c, "x and target must have the same shape");
+  if (!(ends_with(c.inputs[0].shape(), c.inputs[2], c.inputs[0].ndim()) && ends_with(c.inputs[0].shape(), c.inputs[3], c.inputs[0].ndim()))) reject(op_def(OpId::binary_cross_entropy_with_logits), c, "weight and pos_weight must have the shape of x");
+}
+static void binary_cross_entropy_with_logits_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_binary_cross_entropy_with_logits_attributes_t *>(c.attributes);
+  shapes[0] = ((at.reduction == DG_BINARY_CROSS_ENTROPY_WITH_LOGITS_REDUCTION_NONE) ? c.inputs[0].shape() : Shape{});
+}
+static void binary_cross_entropy_with_logits_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_binary_cross_entropy_with_logits_attributes_t *>(c.attributes);
+  const auto v_z = wide(c.inputs[0]);
+  const auto v_t = wide(c.inputs[1]);
+  const auto v_factor = (given(c.inputs[3]) ? ((v_t * (wide(c.inputs[3]) - 1)) + 1) : ((v_t * 0) + 1));
+  const auto v_plain = (((1 - v_t) * v_z) - (v_factor * log_sigmoid(v_z)));
+  const auto v_each = (given(c.inputs[2]) ? (v_plain * wide(c.inputs[2])) : v_plain);
+  const auto v_all = first_axes(c.inputs[0].ndim());
+  const auto v_y = ((at.reduction == DG_BINARY_CROSS_ENTROPY_WITH_LOGITS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_BINARY_CROSS_ENTROPY_WITH_LOGITS_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
+  y[0] = v_y;
+}
+static const OpId binary_cross_entropy_with_logits_parts[] = {OpId::log_sigmoid, OpId::mean, OpId::sum, OpId::binary_cross_entropy_with_logits};
+Tensor binary_cross_entropy_with_logits(const Arg &x, const Arg &target, const Arg &weight, const Arg &pos_weight, int32_t reduction) {
+  dg_binary_cross_entropy_with_logits_attributes_t at = binary_cross_entropy_with_logits_defaults;
+  at.reduction = reduction;
+  Arg arguments[] = {x, target, weight, pos_weight};
+  return call_op(op_def(OpId::binary_cross_entropy_with_logits), arguments, 4, &at)[0];
+}
+
 // ---- bitwise_and
 static const dg_dtype_t bitwise_and_T[] = {DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const TypeDef bitwise_and_types[] = {{"T", bitwise_and_T, DG_DTYPE_NONE, false}};
@@ -776,6 +998,29 @@ static const OpId bitwise_xor_parts[] = {OpId::bitwise_and, OpId::bitwise_not, O
 Tensor bitwise_xor(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::bitwise_xor), arguments, 2, nullptr)[0];
+}
+
+// ---- bmm
+static const dg_dtype_t bmm_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT64, DG_DTYPE_INT32, DG_DTYPE_NONE};
+static const TypeDef bmm_types[] = {{"T", bmm_T, DG_DTYPE_NONE, false}};
+static const InputDef bmm_inputs[] = {{"a", 0, false, DG_DTYPE_NONE, false, false}, {"b", 0, false, DG_DTYPE_NONE, false, false}};
+static const OutputDef bmm_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void bmm_require(const OpCall &c) {
+  if (!((c.inputs[0].ndim() == 3) && (c.inputs[1].ndim() == 3))) reject(op_def(OpId::bmm), c, "a and b must have three axes: batch, rows, columns");
+  if (!(c.inputs[0].shape()[0] == c.inputs[1].shape()[0])) reject(op_def(OpId::bmm), c, "a and b must have the same batch");
+  if (!(c.inputs[0].shape()[2] == c.inputs[1].shape()[1])) reject(op_def(OpId::bmm), c, "the last axis of a and the middle one of b must have the same size");
+}
+static void bmm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = Shape{int64_t(c.inputs[0].shape()[0]), int64_t(c.inputs[0].shape()[1]), int64_t(c.inputs[1].shape()[2])};
+}
+static void bmm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_y = matmul(c.inputs[0], c.inputs[1]);
+  y[0] = v_y;
+}
+static const OpId bmm_parts[] = {OpId::matmul, OpId::bmm};
+Tensor bmm(const Arg &a, const Arg &b) {
+  Arg arguments[] = {a, b};
+  return call_op(op_def(OpId::bmm), arguments, 2, nullptr)[0];
 }
 
 // ---- border_pad
@@ -1489,6 +1734,48 @@ Tensor cross_entropy_backward(const Arg &dy, const Arg &x, const Arg &target, co
   return call_op(op_def(OpId::cross_entropy_backward), arguments, 4, &at)[0];
 }
 
+// ---- cross_entropy_probabilities
+static const dg_dtype_t cross_entropy_probabilities_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef cross_entropy_probabilities_types[] = {{"T", cross_entropy_probabilities_T, DG_DTYPE_NONE, false}};
+static const InputDef cross_entropy_probabilities_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"target", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}};
+static const char *const cross_entropy_probabilities_reduction_values[] = {"none", "mean", "sum", nullptr};
+static const AttributeDef cross_entropy_probabilities_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_cross_entropy_probabilities_attributes_t, axis), false, 0, 0, -1, nullptr, "1"},
+    {"reduction", AttributeKind::enumeration, offsetof(dg_cross_entropy_probabilities_attributes_t, reduction), false, -1, 0, -1, cross_entropy_probabilities_reduction_values, "mean"},
+    {"label_smoothing", AttributeKind::real, offsetof(dg_cross_entropy_probabilities_attributes_t, label_smoothing), false, -1, 0, -1, nullptr, "0.0"}};
+static const dg_cross_entropy_probabilities_attributes_t cross_entropy_probabilities_defaults = {sizeof(dg_cross_entropy_probabilities_attributes_t), 1, DG_CROSS_ENTROPY_PROBABILITIES_REDUCTION_MEAN, 0};
+static const OutputDef cross_entropy_probabilities_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void cross_entropy_probabilities_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_cross_entropy_probabilities_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() >= 1)) reject(op_def(OpId::cross_entropy_probabilities), c, "x must have an axis of classes");
+  if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::cross_entropy_probabilities), c, "x and target must have the same shape");
+  if (!bias_fits(c.inputs[2], c.inputs[0].shape()[at.axis])) reject(op_def(OpId::cross_entropy_probabilities), c, "weight must hold one value for each class");
+}
+static void cross_entropy_probabilities_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_cross_entropy_probabilities_attributes_t *>(c.attributes);
+  shapes[0] = ((at.reduction == DG_CROSS_ENTROPY_PROBABILITIES_REDUCTION_NONE) ? reduced(c.inputs[0].shape(), at.axis, false) : Shape{});
+}
+static void cross_entropy_probabilities_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_cross_entropy_probabilities_attributes_t *>(c.attributes);
+  const auto v_classes = c.inputs[0].shape()[at.axis];
+  const auto v_t = wide(c.inputs[1]);
+  const auto v_smooth = ((at.label_smoothing > 0) ? ((v_t * (1 - at.label_smoothing)) + (at.label_smoothing / v_classes)) : v_t);
+  const auto v_weighted = (given(c.inputs[2]) ? (v_smooth * along_axis(wide(c.inputs[2]), at.axis, c.inputs[0].ndim())) : v_smooth);
+  const auto v_each = (-sum((v_weighted * log_softmax(wide(c.inputs[0]), at.axis)), Shape{int64_t(at.axis)}, false));
+  const auto v_all = first_axes((c.inputs[0].ndim() - 1));
+  const auto v_y = ((at.reduction == DG_CROSS_ENTROPY_PROBABILITIES_REDUCTION_NONE) ? v_each : ((at.reduction == DG_CROSS_ENTROPY_PROBABILITIES_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
+  y[0] = v_y;
+}
+static const OpId cross_entropy_probabilities_parts[] = {OpId::log_softmax, OpId::mean, OpId::sum, OpId::cross_entropy_probabilities};
+Tensor cross_entropy_probabilities(const Arg &x, const Arg &target, const Arg &weight, int64_t axis, int32_t reduction, double label_smoothing) {
+  dg_cross_entropy_probabilities_attributes_t at = cross_entropy_probabilities_defaults;
+  at.axis = axis;
+  at.reduction = reduction;
+  at.label_smoothing = label_smoothing;
+  Arg arguments[] = {x, target, weight};
+  return call_op(op_def(OpId::cross_entropy_probabilities), arguments, 3, &at)[0];
+}
+
 // ---- cumprod
 static const dg_dtype_t cumprod_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT64, DG_DTYPE_NONE};
 static const TypeDef cumprod_types[] = {{"T", cumprod_T, DG_DTYPE_INT64, false}};
@@ -1928,6 +2215,76 @@ Tensor gelu_tanh(const Arg &x) {
   return call_op(op_def(OpId::gelu_tanh), arguments, 1, nullptr)[0];
 }
 
+// ---- group_norm
+static const dg_dtype_t group_norm_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef group_norm_types[] = {{"T", group_norm_T, DG_DTYPE_NONE, false}};
+static const InputDef group_norm_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}, {"bias", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef group_norm_attributes[] = {
+    {"groups", AttributeKind::integer, offsetof(dg_group_norm_attributes_t, groups), true, -1, 0, -1, nullptr, ""},
+    {"epsilon", AttributeKind::real, offsetof(dg_group_norm_attributes_t, epsilon), false, -1, 0, -1, nullptr, "1e-05"}};
+static const dg_group_norm_attributes_t group_norm_defaults = {sizeof(dg_group_norm_attributes_t), 0, 1e-05};
+static const OutputDef group_norm_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void group_norm_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_group_norm_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() >= 2)) reject(op_def(OpId::group_norm), c, "x must be (batch, channels, ...)");
+  if (!((at.groups >= 1) && ((c.inputs[0].shape()[1] % at.groups) == 0))) reject(op_def(OpId::group_norm), c, "the channels must be a multiple of groups");
+  if (!(bias_fits(c.inputs[1], c.inputs[0].shape()[1]) && bias_fits(c.inputs[2], c.inputs[0].shape()[1]))) reject(op_def(OpId::group_norm), c, "weight and bias must hold one value for each channel");
+}
+static void group_norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static void group_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_group_norm_attributes_t *>(c.attributes);
+  const auto v_rows = reshape(wide(c.inputs[0]), Shape{int64_t(c.inputs[0].shape()[0]), int64_t(at.groups), int64_t((count_of(trailing(c.inputs[0].shape(), (c.inputs[0].ndim() - 1))) / at.groups))});
+  const auto v_centred = (v_rows - mean(v_rows, Shape{int64_t(2)}, true));
+  const auto v_normal = reshape((v_centred * rsqrt((mean(square(v_centred), Shape{int64_t(2)}, true) + at.epsilon))), c.inputs[0].shape());
+  const auto v_scaled = (given(c.inputs[1]) ? (v_normal * per_channel(wide(c.inputs[1]), c.inputs[0].ndim())) : v_normal);
+  const auto v_y = (given(c.inputs[2]) ? (v_scaled + per_channel(wide(c.inputs[2]), c.inputs[0].ndim())) : v_scaled);
+  y[0] = v_y;
+}
+static const OpId group_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::group_norm};
+Tensor group_norm(const Arg &x, const Arg &weight, const Arg &bias, int64_t groups, double epsilon) {
+  dg_group_norm_attributes_t at = group_norm_defaults;
+  at.groups = groups;
+  at.epsilon = epsilon;
+  Arg arguments[] = {x, weight, bias};
+  return call_op(op_def(OpId::group_norm), arguments, 3, &at)[0];
+}
+
+// ---- gru_cell
+static const dg_dtype_t gru_cell_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef gru_cell_types[] = {{"T", gru_cell_T, DG_DTYPE_NONE, false}};
+static const InputDef gru_cell_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"hidden", 0, false, DG_DTYPE_NONE, false, false}, {"weight_ih", 0, false, DG_DTYPE_NONE, false, false}, {"weight_hh", 0, false, DG_DTYPE_NONE, false, false}, {"bias_ih", 0, false, DG_DTYPE_NONE, true, false}, {"bias_hh", 0, false, DG_DTYPE_NONE, true, false}};
+static const OutputDef gru_cell_outputs[] = {{"next_hidden", 0, false, DG_DTYPE_NONE, -1}};
+static void gru_cell_require(const OpCall &c) {
+  if (!((c.inputs[0].ndim() == 2) && (c.inputs[1].ndim() == 2))) reject(op_def(OpId::gru_cell), c, "x must be (batch, features), hidden (batch, size)");
+  if (!(c.inputs[0].shape()[0] == c.inputs[1].shape()[0])) reject(op_def(OpId::gru_cell), c, "x and hidden must have the same batch");
+  if (!(c.inputs[2].shape() == Shape{int64_t((3 * c.inputs[1].shape()[1])), int64_t(c.inputs[0].shape()[1])})) reject(op_def(OpId::gru_cell), c, "weight_ih must be (3 * size, features)");
+  if (!(c.inputs[3].shape() == Shape{int64_t((3 * c.inputs[1].shape()[1])), int64_t(c.inputs[1].shape()[1])})) reject(op_def(OpId::gru_cell), c, "weight_hh must be (3 * size, size)");
+  if (!(bias_fits(c.inputs[4], (3 * c.inputs[1].shape()[1])) && bias_fits(c.inputs[5], (3 * c.inputs[1].shape()[1])))) reject(op_def(OpId::gru_cell), c, "biases must be (3 * size)");
+}
+static void gru_cell_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[1].shape();
+}
+static void gru_cell_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_n = c.inputs[1].shape()[1];
+  const auto v_h = wide(c.inputs[1]);
+  const auto v_from_x = matmul(wide(c.inputs[0]), matrix_transpose(wide(c.inputs[2])));
+  const auto v_from_hidden = matmul(v_h, matrix_transpose(wide(c.inputs[3])));
+  const auto v_i = (given(c.inputs[4]) ? (v_from_x + wide(c.inputs[4])) : v_from_x);
+  const auto v_r = (given(c.inputs[5]) ? (v_from_hidden + wide(c.inputs[5])) : v_from_hidden);
+  const auto v_reset = sigmoid((slice(v_i, 1, 0, v_n, 1) + slice(v_r, 1, 0, v_n, 1)));
+  const auto v_update = sigmoid((slice(v_i, 1, v_n, v_n, 1) + slice(v_r, 1, v_n, v_n, 1)));
+  const auto v_fresh = tanh((slice(v_i, 1, (2 * v_n), v_n, 1) + (v_reset * slice(v_r, 1, (2 * v_n), v_n, 1))));
+  const auto v_next_hidden = (v_fresh + (v_update * (v_h - v_fresh)));
+  y[0] = v_next_hidden;
+}
+static const OpId gru_cell_parts[] = {OpId::matmul, OpId::sigmoid, OpId::tanh, OpId::gru_cell};
+Tensor gru_cell(const Arg &x, const Arg &hidden, const Arg &weight_ih, const Arg &weight_hh, const Arg &bias_ih, const Arg &bias_hh) {
+  Arg arguments[] = {x, hidden, weight_ih, weight_hh, bias_ih, bias_hh};
+  return call_op(op_def(OpId::gru_cell), arguments, 6, nullptr)[0];
+}
+
 // ---- gt
 static const dg_dtype_t gt_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const TypeDef gt_types[] = {{"T", gt_T, DG_DTYPE_NONE, false}};
@@ -2017,6 +2374,51 @@ Tensor hardtanh(const Arg &x, double min_val, double max_val) {
   return call_op(op_def(OpId::hardtanh), arguments, 1, &at)[0];
 }
 
+// ---- huber_loss
+static const dg_dtype_t huber_loss_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef huber_loss_types[] = {{"T", huber_loss_T, DG_DTYPE_NONE, false}};
+static const InputDef huber_loss_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"target", 0, false, DG_DTYPE_NONE, false, false}};
+static const char *const huber_loss_reduction_values[] = {"none", "mean", "sum", nullptr};
+static const AttributeDef huber_loss_attributes[] = {
+    {"delta", AttributeKind::real, offsetof(dg_huber_loss_attributes_t, delta), false, -1, 0, -1, nullptr, "1.0"},
+    {"reduction", AttributeKind::enumeration, offsetof(dg_huber_loss_attributes_t, reduction), false, -1, 0, -1, huber_loss_reduction_values, "mean"}};
+static const dg_huber_loss_attributes_t huber_loss_defaults = {sizeof(dg_huber_loss_attributes_t), 1.0, DG_HUBER_LOSS_REDUCTION_MEAN};
+static const OutputDef huber_loss_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void huber_loss_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_huber_loss_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::huber_loss), c, "x and target must have the same shape");
+  if (!(at.delta > 0)) reject(op_def(OpId::huber_loss), c, "delta must be positive");
+}
+static void huber_loss_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_huber_loss_attributes_t *>(c.attributes);
+  shapes[0] = ((at.reduction == DG_HUBER_LOSS_REDUCTION_NONE) ? c.inputs[0].shape() : Shape{});
+}
+static const uint16_t huber_loss_saves_inputs[] = {3, 3};
+static const uint16_t huber_loss_saves_outputs[] = {0, 0};
+static const bool huber_loss_differentiable[] = {true, true};
+static void huber_loss_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_huber_loss_attributes_t>();
+  if (g.needs(0)) g.set(0, (loss_gradient(g.gradient(0), g.meta(0).shape, at.reduction) * clamp((g.input(0) - g.input(1)), (-at.delta), at.delta)));
+  if (g.needs(1)) g.set(1, (loss_gradient(g.gradient(0), g.meta(0).shape, at.reduction) * clamp((g.input(1) - g.input(0)), (-at.delta), at.delta)));
+}
+static void huber_loss_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_huber_loss_attributes_t *>(c.attributes);
+  const auto v_distance = abs((wide(c.inputs[0]) - wide(c.inputs[1])));
+  const auto v_near = minimum(v_distance, at.delta);
+  const auto v_each = (v_near * (v_distance - (v_near * 0.5)));
+  const auto v_all = first_axes(c.inputs[0].ndim());
+  const auto v_y = ((at.reduction == DG_HUBER_LOSS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_HUBER_LOSS_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
+  y[0] = v_y;
+}
+static const OpId huber_loss_parts[] = {OpId::abs, OpId::mean, OpId::minimum, OpId::sum, OpId::huber_loss};
+Tensor huber_loss(const Arg &x, const Arg &target, double delta, int32_t reduction) {
+  dg_huber_loss_attributes_t at = huber_loss_defaults;
+  at.delta = delta;
+  at.reduction = reduction;
+  Arg arguments[] = {x, target};
+  return call_op(op_def(OpId::huber_loss), arguments, 2, &at)[0];
+}
+
 // ---- hypot
 static const dg_dtype_t hypot_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef hypot_types[] = {{"T", hypot_T, DG_DTYPE_FLOAT32, false}};
@@ -2042,6 +2444,39 @@ static const OpId hypot_parts[] = {OpId::abs, OpId::eq, OpId::isinf, OpId::logic
 Tensor hypot(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::hypot), arguments, 2, nullptr)[0];
+}
+
+// ---- instance_norm
+static const dg_dtype_t instance_norm_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef instance_norm_types[] = {{"T", instance_norm_T, DG_DTYPE_NONE, false}};
+static const InputDef instance_norm_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}, {"bias", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef instance_norm_attributes[] = {
+    {"epsilon", AttributeKind::real, offsetof(dg_instance_norm_attributes_t, epsilon), false, -1, 0, -1, nullptr, "1e-05"}};
+static const dg_instance_norm_attributes_t instance_norm_defaults = {sizeof(dg_instance_norm_attributes_t), 1e-05};
+static const OutputDef instance_norm_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void instance_norm_require(const OpCall &c) {
+  if (!(c.inputs[0].ndim() >= 3)) reject(op_def(OpId::instance_norm), c, "x must be (batch, channels, ...) with one axis more at least");
+  if (!(bias_fits(c.inputs[1], c.inputs[0].shape()[1]) && bias_fits(c.inputs[2], c.inputs[0].shape()[1]))) reject(op_def(OpId::instance_norm), c, "weight and bias must hold one value for each channel");
+}
+static void instance_norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static void instance_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_instance_norm_attributes_t *>(c.attributes);
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_last = last_axes(c.inputs[0].ndim(), (c.inputs[0].ndim() - 2));
+  const auto v_centred = (v_w - mean(v_w, v_last, true));
+  const auto v_normal = (v_centred * rsqrt((mean(square(v_centred), v_last, true) + at.epsilon)));
+  const auto v_scaled = (given(c.inputs[1]) ? (v_normal * per_channel(wide(c.inputs[1]), c.inputs[0].ndim())) : v_normal);
+  const auto v_y = (given(c.inputs[2]) ? (v_scaled + per_channel(wide(c.inputs[2]), c.inputs[0].ndim())) : v_scaled);
+  y[0] = v_y;
+}
+static const OpId instance_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::instance_norm};
+Tensor instance_norm(const Arg &x, const Arg &weight, const Arg &bias, double epsilon) {
+  dg_instance_norm_attributes_t at = instance_norm_defaults;
+  at.epsilon = epsilon;
+  Arg arguments[] = {x, weight, bias};
+  return call_op(op_def(OpId::instance_norm), arguments, 3, &at)[0];
 }
 
 // ---- interpolate
@@ -2129,6 +2564,76 @@ static const OpId isnan_parts[] = {OpId::ne, OpId::isnan};
 Tensor isnan(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::isnan), arguments, 1, nullptr)[0];
+}
+
+// ---- kl_div
+static const dg_dtype_t kl_div_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef kl_div_types[] = {{"T", kl_div_T, DG_DTYPE_NONE, false}};
+static const InputDef kl_div_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"target", 0, false, DG_DTYPE_NONE, false, false}};
+static const char *const kl_div_reduction_values[] = {"none", "mean", "sum", "batchmean", nullptr};
+static const AttributeDef kl_div_attributes[] = {
+    {"log_target", AttributeKind::boolean, offsetof(dg_kl_div_attributes_t, log_target), false, -1, 0, -1, nullptr, "False"},
+    {"reduction", AttributeKind::enumeration, offsetof(dg_kl_div_attributes_t, reduction), false, -1, 0, -1, kl_div_reduction_values, "mean"}};
+static const dg_kl_div_attributes_t kl_div_defaults = {sizeof(dg_kl_div_attributes_t), 0, DG_KL_DIV_REDUCTION_MEAN};
+static const OutputDef kl_div_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void kl_div_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_kl_div_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::kl_div), c, "x and target must have the same shape");
+  if (!((c.inputs[0].ndim() >= 1) || (!(at.reduction == DG_KL_DIV_REDUCTION_BATCHMEAN)))) reject(op_def(OpId::kl_div), c, "batchmean needs an axis of the batch");
+}
+static void kl_div_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_kl_div_attributes_t *>(c.attributes);
+  shapes[0] = ((at.reduction == DG_KL_DIV_REDUCTION_NONE) ? c.inputs[0].shape() : Shape{});
+}
+static void kl_div_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_kl_div_attributes_t *>(c.attributes);
+  const auto v_q = wide(c.inputs[0]);
+  const auto v_t = wide(c.inputs[1]);
+  const auto v_entropy = (bool(at.log_target) ? exp(v_t) : (v_t * log(masked_fill(v_t, eq(v_t, 0), 1))));
+  const auto v_each = (bool(at.log_target) ? (v_entropy * (v_t - v_q)) : (v_entropy - (v_t * v_q)));
+  const auto v_all = first_axes(c.inputs[0].ndim());
+  const auto v_total = ((at.reduction == DG_KL_DIV_REDUCTION_NONE) ? v_each : ((at.reduction == DG_KL_DIV_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
+  const auto v_y = ((at.reduction == DG_KL_DIV_REDUCTION_BATCHMEAN) ? (v_total / c.inputs[0].shape()[0]) : v_total);
+  y[0] = v_y;
+}
+static const OpId kl_div_parts[] = {OpId::eq, OpId::exp, OpId::log, OpId::masked_fill, OpId::mean, OpId::sum, OpId::kl_div};
+Tensor kl_div(const Arg &x, const Arg &target, bool log_target, int32_t reduction) {
+  dg_kl_div_attributes_t at = kl_div_defaults;
+  at.log_target = log_target;
+  at.reduction = reduction;
+  Arg arguments[] = {x, target};
+  return call_op(op_def(OpId::kl_div), arguments, 2, &at)[0];
+}
+
+// ---- l1_loss
+static const dg_dtype_t l1_loss_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef l1_loss_types[] = {{"T", l1_loss_T, DG_DTYPE_NONE, false}};
+static const InputDef l1_loss_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"target", 0, false, DG_DTYPE_NONE, false, false}};
+static const char *const l1_loss_reduction_values[] = {"none", "mean", "sum", nullptr};
+static const AttributeDef l1_loss_attributes[] = {
+    {"reduction", AttributeKind::enumeration, offsetof(dg_l1_loss_attributes_t, reduction), false, -1, 0, -1, l1_loss_reduction_values, "mean"}};
+static const dg_l1_loss_attributes_t l1_loss_defaults = {sizeof(dg_l1_loss_attributes_t), DG_L1_LOSS_REDUCTION_MEAN};
+static const OutputDef l1_loss_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void l1_loss_require(const OpCall &c) {
+  if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::l1_loss), c, "x and target must have the same shape");
+}
+static void l1_loss_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_l1_loss_attributes_t *>(c.attributes);
+  shapes[0] = ((at.reduction == DG_L1_LOSS_REDUCTION_NONE) ? c.inputs[0].shape() : Shape{});
+}
+static void l1_loss_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_l1_loss_attributes_t *>(c.attributes);
+  const auto v_each = abs((wide(c.inputs[0]) - wide(c.inputs[1])));
+  const auto v_all = first_axes(c.inputs[0].ndim());
+  const auto v_y = ((at.reduction == DG_L1_LOSS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_L1_LOSS_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
+  y[0] = v_y;
+}
+static const OpId l1_loss_parts[] = {OpId::abs, OpId::mean, OpId::sum, OpId::l1_loss};
+Tensor l1_loss(const Arg &x, const Arg &target, int32_t reduction) {
+  dg_l1_loss_attributes_t at = l1_loss_defaults;
+  at.reduction = reduction;
+  Arg arguments[] = {x, target};
+  return call_op(op_def(OpId::l1_loss), arguments, 2, &at)[0];
 }
 
 // ---- layer_norm
@@ -2588,6 +3093,41 @@ Tensor logsumexp(const Arg &x, IntList axis, bool keepdim) {
   return call_op(op_def(OpId::logsumexp), arguments, 1, &at)[0];
 }
 
+// ---- lstm_cell
+static const dg_dtype_t lstm_cell_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef lstm_cell_types[] = {{"T", lstm_cell_T, DG_DTYPE_NONE, false}};
+static const InputDef lstm_cell_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"hidden", 0, false, DG_DTYPE_NONE, false, false}, {"cell", 0, false, DG_DTYPE_NONE, false, false}, {"weight_ih", 0, false, DG_DTYPE_NONE, false, false}, {"weight_hh", 0, false, DG_DTYPE_NONE, false, false}, {"bias_ih", 0, false, DG_DTYPE_NONE, true, false}, {"bias_hh", 0, false, DG_DTYPE_NONE, true, false}};
+static const OutputDef lstm_cell_outputs[] = {{"next_hidden", 0, false, DG_DTYPE_NONE, -1}, {"next_cell", 0, false, DG_DTYPE_NONE, -1}};
+static void lstm_cell_require(const OpCall &c) {
+  if (!((c.inputs[0].ndim() == 2) && (c.inputs[1].ndim() == 2) && (c.inputs[2].shape() == c.inputs[1].shape()))) reject(op_def(OpId::lstm_cell), c, "x must be (batch, features), hidden and cell (batch, size)");
+  if (!(c.inputs[0].shape()[0] == c.inputs[1].shape()[0])) reject(op_def(OpId::lstm_cell), c, "x and hidden must have the same batch");
+  if (!(c.inputs[3].shape() == Shape{int64_t((4 * c.inputs[1].shape()[1])), int64_t(c.inputs[0].shape()[1])})) reject(op_def(OpId::lstm_cell), c, "weight_ih must be (4 * size, features)");
+  if (!(c.inputs[4].shape() == Shape{int64_t((4 * c.inputs[1].shape()[1])), int64_t(c.inputs[1].shape()[1])})) reject(op_def(OpId::lstm_cell), c, "weight_hh must be (4 * size, size)");
+  if (!(bias_fits(c.inputs[5], (4 * c.inputs[1].shape()[1])) && bias_fits(c.inputs[6], (4 * c.inputs[1].shape()[1])))) reject(op_def(OpId::lstm_cell), c, "biases must be (4 * size)");
+}
+static void lstm_cell_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[1].shape();
+  shapes[1] = c.inputs[1].shape();
+}
+static void lstm_cell_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  const auto v_n = c.inputs[1].shape()[1];
+  const auto v_from_x = matmul(wide(c.inputs[0]), matrix_transpose(wide(c.inputs[3])));
+  const auto v_from_hidden = matmul(wide(c.inputs[1]), matrix_transpose(wide(c.inputs[4])));
+  const auto v_plain = (v_from_x + v_from_hidden);
+  const auto v_half = (given(c.inputs[5]) ? (v_plain + wide(c.inputs[5])) : v_plain);
+  const auto v_gates = (given(c.inputs[6]) ? (v_half + wide(c.inputs[6])) : v_half);
+  const auto v_enter = (sigmoid(slice(v_gates, 1, 0, v_n, 1)) * tanh(slice(v_gates, 1, (2 * v_n), v_n, 1)));
+  const auto v_next_cell = ((sigmoid(slice(v_gates, 1, v_n, v_n, 1)) * wide(c.inputs[2])) + v_enter);
+  const auto v_next_hidden = (sigmoid(slice(v_gates, 1, (3 * v_n), v_n, 1)) * tanh(v_next_cell));
+  y[0] = v_next_hidden;
+  y[1] = v_next_cell;
+}
+static const OpId lstm_cell_parts[] = {OpId::matmul, OpId::sigmoid, OpId::tanh, OpId::lstm_cell};
+Outputs lstm_cell(const Arg &x, const Arg &hidden, const Arg &cell, const Arg &weight_ih, const Arg &weight_hh, const Arg &bias_ih, const Arg &bias_hh) {
+  Arg arguments[] = {x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh};
+  return call_op(op_def(OpId::lstm_cell), arguments, 7, nullptr);
+}
+
 // ---- lt
 static const dg_dtype_t lt_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const TypeDef lt_types[] = {{"T", lt_T, DG_DTYPE_NONE, false}};
@@ -2985,6 +3525,37 @@ Tensor mish(const Arg &x) {
   return call_op(op_def(OpId::mish), arguments, 1, nullptr)[0];
 }
 
+// ---- mse_loss
+static const dg_dtype_t mse_loss_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef mse_loss_types[] = {{"T", mse_loss_T, DG_DTYPE_NONE, false}};
+static const InputDef mse_loss_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"target", 0, false, DG_DTYPE_NONE, false, false}};
+static const char *const mse_loss_reduction_values[] = {"none", "mean", "sum", nullptr};
+static const AttributeDef mse_loss_attributes[] = {
+    {"reduction", AttributeKind::enumeration, offsetof(dg_mse_loss_attributes_t, reduction), false, -1, 0, -1, mse_loss_reduction_values, "mean"}};
+static const dg_mse_loss_attributes_t mse_loss_defaults = {sizeof(dg_mse_loss_attributes_t), DG_MSE_LOSS_REDUCTION_MEAN};
+static const OutputDef mse_loss_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void mse_loss_require(const OpCall &c) {
+  if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::mse_loss), c, "x and target must have the same shape");
+}
+static void mse_loss_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_mse_loss_attributes_t *>(c.attributes);
+  shapes[0] = ((at.reduction == DG_MSE_LOSS_REDUCTION_NONE) ? c.inputs[0].shape() : Shape{});
+}
+static void mse_loss_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_mse_loss_attributes_t *>(c.attributes);
+  const auto v_each = square((wide(c.inputs[0]) - wide(c.inputs[1])));
+  const auto v_all = first_axes(c.inputs[0].ndim());
+  const auto v_y = ((at.reduction == DG_MSE_LOSS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_MSE_LOSS_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
+  y[0] = v_y;
+}
+static const OpId mse_loss_parts[] = {OpId::mean, OpId::square, OpId::sum, OpId::mse_loss};
+Tensor mse_loss(const Arg &x, const Arg &target, int32_t reduction) {
+  dg_mse_loss_attributes_t at = mse_loss_defaults;
+  at.reduction = reduction;
+  Arg arguments[] = {x, target};
+  return call_op(op_def(OpId::mse_loss), arguments, 2, &at)[0];
+}
+
 // ---- mul
 static const dg_dtype_t mul_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const TypeDef mul_types[] = {{"T", mul_T, DG_DTYPE_NONE, false}};
@@ -3031,6 +3602,46 @@ static void neg_gradient(GradCall &g) {
 Tensor neg(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::neg), arguments, 1, nullptr)[0];
+}
+
+// ---- nll_loss
+static const dg_dtype_t nll_loss_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const dg_dtype_t nll_loss_I[] = {DG_DTYPE_INT64, DG_DTYPE_INT32, DG_DTYPE_NONE};
+static const TypeDef nll_loss_types[] = {{"T", nll_loss_T, DG_DTYPE_NONE, false}, {"I", nll_loss_I, DG_DTYPE_NONE, true}};
+static const InputDef nll_loss_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"target", 1, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}};
+static const char *const nll_loss_reduction_values[] = {"none", "mean", "sum", nullptr};
+static const AttributeDef nll_loss_attributes[] = {
+    {"reduction", AttributeKind::enumeration, offsetof(dg_nll_loss_attributes_t, reduction), false, -1, 0, -1, nll_loss_reduction_values, "mean"},
+    {"ignore_index", AttributeKind::integer, offsetof(dg_nll_loss_attributes_t, ignore_index), false, -1, 0, -1, nullptr, "-100"}};
+static const dg_nll_loss_attributes_t nll_loss_defaults = {sizeof(dg_nll_loss_attributes_t), DG_NLL_LOSS_REDUCTION_MEAN, -100};
+static const OutputDef nll_loss_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void nll_loss_require(const OpCall &c) {
+  if (!((c.inputs[0].ndim() == 2) && (c.inputs[1].ndim() == 1))) reject(op_def(OpId::nll_loss), c, "x must be (batch, classes) and target (batch)");
+  if (!(c.inputs[0].shape()[0] == c.inputs[1].shape()[0])) reject(op_def(OpId::nll_loss), c, "x and target must have the same batch");
+  if (!bias_fits(c.inputs[2], c.inputs[0].shape()[1])) reject(op_def(OpId::nll_loss), c, "weight must hold one value for each class");
+}
+static void nll_loss_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_nll_loss_attributes_t *>(c.attributes);
+  shapes[0] = ((at.reduction == DG_NLL_LOSS_REDUCTION_NONE) ? Shape{int64_t(c.inputs[0].shape()[0])} : Shape{});
+}
+static void nll_loss_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_nll_loss_attributes_t *>(c.attributes);
+  const auto v_kept = ne(c.inputs[1], at.ignore_index);
+  const auto v_index = where(v_kept, where(lt(c.inputs[1], 0), c.inputs[0].shape()[1], c.inputs[1]), 0);
+  const auto v_picked = (-reshape(gather(wide(c.inputs[0]), reshape(v_index, Shape{int64_t(c.inputs[0].shape()[0]), int64_t(1)}), 1), c.inputs[1].shape()));
+  const auto v_weights = (given(c.inputs[2]) ? gather(wide(c.inputs[2]), v_index, 0) : cast(v_kept, v_picked.dtype()));
+  const auto v_counted = masked_fill(v_weights, logical_not(v_kept), 0);
+  const auto v_each = masked_fill((v_picked * v_weights), logical_not(v_kept), 0);
+  const auto v_y = ((at.reduction == DG_NLL_LOSS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_NLL_LOSS_REDUCTION_SUM) ? sum(v_each, Shape{int64_t(0)}, false) : (sum(v_each, Shape{int64_t(0)}, false) / sum(v_counted, Shape{int64_t(0)}, false))));
+  y[0] = v_y;
+}
+static const OpId nll_loss_parts[] = {OpId::cast, OpId::gather, OpId::logical_not, OpId::lt, OpId::masked_fill, OpId::ne, OpId::sum, OpId::where, OpId::nll_loss};
+Tensor nll_loss(const Arg &x, const Arg &target, const Arg &weight, int32_t reduction, int64_t ignore_index) {
+  dg_nll_loss_attributes_t at = nll_loss_defaults;
+  at.reduction = reduction;
+  at.ignore_index = ignore_index;
+  Arg arguments[] = {x, target, weight};
+  return call_op(op_def(OpId::nll_loss), arguments, 3, &at)[0];
 }
 
 // ---- norm
@@ -3233,6 +3844,128 @@ Tensor right_shift(const Arg &a, const Arg &b) {
   return call_op(op_def(OpId::right_shift), arguments, 2, nullptr)[0];
 }
 
+// ---- rms_norm
+static const dg_dtype_t rms_norm_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef rms_norm_types[] = {{"T", rms_norm_T, DG_DTYPE_NONE, false}};
+static const InputDef rms_norm_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef rms_norm_attributes[] = {
+    {"axes", AttributeKind::integer, offsetof(dg_rms_norm_attributes_t, axes), false, -1, 0, -1, nullptr, "1"},
+    {"epsilon", AttributeKind::real, offsetof(dg_rms_norm_attributes_t, epsilon), false, -1, 0, -1, nullptr, "1e-05"}};
+static const dg_rms_norm_attributes_t rms_norm_defaults = {sizeof(dg_rms_norm_attributes_t), 1, 1e-05};
+static const OutputDef rms_norm_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void rms_norm_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rms_norm_attributes_t *>(c.attributes);
+  if (!((at.axes >= 1) && (at.axes <= c.inputs[0].ndim()))) reject(op_def(OpId::rms_norm), c, "axes, the number of last axes to normalise over, must be between 1 and those that x has");
+  if (!ends_with(c.inputs[0].shape(), c.inputs[1], at.axes)) reject(op_def(OpId::rms_norm), c, "weight must have the shape of the last axes of x");
+}
+static void rms_norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static const uint16_t rms_norm_saves_inputs[] = {3, 3};
+static const uint16_t rms_norm_saves_outputs[] = {0, 0};
+static const bool rms_norm_differentiable[] = {true, true};
+static void rms_norm_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_rms_norm_attributes_t>();
+  if (g.needs(0) || g.needs(1)) {
+    const auto result = rms_norm_backward(g.gradient(0), g.input(0), g.input(1), at.axes, at.epsilon);
+    if (g.needs(0)) g.set(0, result[0]);
+    if (g.needs(1)) g.set(1, result[1]);
+  }
+}
+static void rms_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rms_norm_attributes_t *>(c.attributes);
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_scale = rsqrt((mean(square(v_w), last_axes(c.inputs[0].ndim(), at.axes), true) + at.epsilon));
+  const auto v_y = (given(c.inputs[1]) ? ((v_w * v_scale) * wide(c.inputs[1])) : (v_w * v_scale));
+  y[0] = v_y;
+}
+static const OpId rms_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::rms_norm};
+Tensor rms_norm(const Arg &x, const Arg &weight, int64_t axes, double epsilon) {
+  dg_rms_norm_attributes_t at = rms_norm_defaults;
+  at.axes = axes;
+  at.epsilon = epsilon;
+  Arg arguments[] = {x, weight};
+  return call_op(op_def(OpId::rms_norm), arguments, 2, &at)[0];
+}
+
+// ---- rms_norm_backward
+static const dg_dtype_t rms_norm_backward_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef rms_norm_backward_types[] = {{"T", rms_norm_backward_T, DG_DTYPE_NONE, false}};
+static const InputDef rms_norm_backward_inputs[] = {{"dy", 0, false, DG_DTYPE_NONE, false, false}, {"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef rms_norm_backward_attributes[] = {
+    {"axes", AttributeKind::integer, offsetof(dg_rms_norm_backward_attributes_t, axes), false, -1, 0, -1, nullptr, "1"},
+    {"epsilon", AttributeKind::real, offsetof(dg_rms_norm_backward_attributes_t, epsilon), false, -1, 0, -1, nullptr, "1e-05"}};
+static const dg_rms_norm_backward_attributes_t rms_norm_backward_defaults = {sizeof(dg_rms_norm_backward_attributes_t), 1, 1e-05};
+static const OutputDef rms_norm_backward_outputs[] = {{"dx", 0, false, DG_DTYPE_NONE, -1}, {"dweight", 0, false, DG_DTYPE_NONE, -1}};
+static void rms_norm_backward_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rms_norm_backward_attributes_t *>(c.attributes);
+  if (!((at.axes >= 1) && (at.axes <= c.inputs[1].ndim()))) reject(op_def(OpId::rms_norm_backward), c, "axes, the number of last axes, must be between 1 and those that x has");
+  if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::rms_norm_backward), c, "dy and x must have the same shape");
+  if (!ends_with(c.inputs[1].shape(), c.inputs[2], at.axes)) reject(op_def(OpId::rms_norm_backward), c, "weight must have the shape of the last axes of x");
+}
+static void rms_norm_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rms_norm_backward_attributes_t *>(c.attributes);
+  shapes[0] = c.inputs[1].shape();
+  shapes[1] = trailing(c.inputs[1].shape(), at.axes);
+}
+static void rms_norm_backward_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rms_norm_backward_attributes_t *>(c.attributes);
+  const auto v_g = wide(c.inputs[0]);
+  const auto v_last = last_axes(c.inputs[1].ndim(), at.axes);
+  const auto v_w = wide(c.inputs[1]);
+  const auto v_scale = rsqrt((mean(square(v_w), v_last, true) + at.epsilon));
+  const auto v_normal = (v_w * v_scale);
+  const auto v_scaled = (given(c.inputs[2]) ? (v_g * wide(c.inputs[2])) : v_g);
+  const auto v_dx = (v_scale * (v_scaled - (v_normal * mean((v_scaled * v_normal), v_last, true))));
+  const auto v_dweight = sum((v_g * v_normal), first_axes((c.inputs[1].ndim() - at.axes)), false);
+  y[0] = v_dx;
+  y[1] = v_dweight;
+}
+static const OpId rms_norm_backward_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::sum, OpId::rms_norm_backward};
+Outputs rms_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, int64_t axes, double epsilon) {
+  dg_rms_norm_backward_attributes_t at = rms_norm_backward_defaults;
+  at.axes = axes;
+  at.epsilon = epsilon;
+  Arg arguments[] = {dy, x, weight};
+  return call_op(op_def(OpId::rms_norm_backward), arguments, 3, &at);
+}
+
+// ---- rotary_embedding
+static const dg_dtype_t rotary_embedding_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef rotary_embedding_types[] = {{"T", rotary_embedding_T, DG_DTYPE_NONE, false}};
+static const InputDef rotary_embedding_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"cos", 0, false, DG_DTYPE_NONE, false, false}, {"sin", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef rotary_embedding_attributes[] = {
+    {"interleaved", AttributeKind::boolean, offsetof(dg_rotary_embedding_attributes_t, interleaved), false, -1, 0, -1, nullptr, "False"}};
+static const dg_rotary_embedding_attributes_t rotary_embedding_defaults = {sizeof(dg_rotary_embedding_attributes_t), 0};
+static const OutputDef rotary_embedding_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void rotary_embedding_require(const OpCall &c) {
+  if (!((c.inputs[0].ndim() >= 1) && (c.inputs[1].ndim() >= 1) && (c.inputs[1].shape() == c.inputs[2].shape()))) reject(op_def(OpId::rotary_embedding), c, "cos and sin must have the same shape, and x, cos and sin an axis of features");
+  if (!(c.inputs[0].shape()[(-1)] >= (2 * c.inputs[1].shape()[(-1)]))) reject(op_def(OpId::rotary_embedding), c, "x must have at least twice as many features as cos");
+  if (!broadcasts_to(leading(c.inputs[1].shape(), 1), leading(c.inputs[0].shape(), 1))) reject(op_def(OpId::rotary_embedding), c, "cos and sin must broadcast to x in the axes before the features");
+}
+static void rotary_embedding_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static void rotary_embedding_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rotary_embedding_attributes_t *>(c.attributes);
+  const auto v_half = c.inputs[1].shape()[(-1)];
+  const auto v_axis = (c.inputs[0].ndim() - 1);
+  const auto v_w = wide(c.inputs[0]);
+  const auto v_c = wide(c.inputs[1]);
+  const auto v_s = wide(c.inputs[2]);
+  const auto v_a = slice(v_w, v_axis, 0, v_half, (bool(at.interleaved) ? 2 : 1));
+  const auto v_b = slice(v_w, v_axis, (bool(at.interleaved) ? 1 : v_half), v_half, (bool(at.interleaved) ? 2 : 1));
+  const auto v_y = paired(((v_a * v_c) - (v_b * v_s)), ((v_b * v_c) + (v_a * v_s)), slice(v_w, v_axis, (2 * v_half), (c.inputs[0].shape()[(-1)] - (2 * v_half)), 1), bool(at.interleaved));
+  y[0] = v_y;
+}
+static const OpId rotary_embedding_parts[] = {OpId::rotary_embedding};
+Tensor rotary_embedding(const Arg &x, const Arg &cos, const Arg &sin, bool interleaved) {
+  dg_rotary_embedding_attributes_t at = rotary_embedding_defaults;
+  at.interleaved = interleaved;
+  Arg arguments[] = {x, cos, sin};
+  return call_op(op_def(OpId::rotary_embedding), arguments, 3, &at)[0];
+}
+
 // ---- round
 static const dg_dtype_t round_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
 static const TypeDef round_types[] = {{"T", round_T, DG_DTYPE_NONE, false}};
@@ -3268,6 +4001,122 @@ static const OpId rsqrt_parts[] = {OpId::sqrt, OpId::rsqrt};
 Tensor rsqrt(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::rsqrt), arguments, 1, nullptr)[0];
+}
+
+// ---- scaled_dot_product_attention
+static const dg_dtype_t scaled_dot_product_attention_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef scaled_dot_product_attention_types[] = {{"T", scaled_dot_product_attention_T, DG_DTYPE_NONE, false}};
+static const InputDef scaled_dot_product_attention_inputs[] = {{"query", 0, false, DG_DTYPE_NONE, false, false}, {"key", 0, false, DG_DTYPE_NONE, false, false}, {"value", 0, false, DG_DTYPE_NONE, false, false}, {"mask", -1, false, DG_DTYPE_BOOL, true, false}, {"bias", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef scaled_dot_product_attention_attributes[] = {
+    {"scale", AttributeKind::real, offsetof(dg_scaled_dot_product_attention_attributes_t, scale), true, -1, 0, -1, nullptr, ""},
+    {"causal", AttributeKind::boolean, offsetof(dg_scaled_dot_product_attention_attributes_t, causal), false, -1, 0, -1, nullptr, "False"}};
+static const dg_scaled_dot_product_attention_attributes_t scaled_dot_product_attention_defaults = {sizeof(dg_scaled_dot_product_attention_attributes_t), 0, 0};
+static const OutputDef scaled_dot_product_attention_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void scaled_dot_product_attention_require(const OpCall &c) {
+  if (!(c.inputs[0].ndim() >= 2)) reject(op_def(OpId::scaled_dot_product_attention), c, "query must be (..., heads, queries, features)");
+  if (!attention_fits(c.inputs[0].shape(), c.inputs[1].shape(), c.inputs[2].shape())) reject(op_def(OpId::scaled_dot_product_attention), c, "query, key and value must agree in the axes before the last two, but for heads of query that are a multiple of those of key and value; query and key in their features, key and value in their number");
+  if (!(scores_fit(c.inputs[3], c.inputs[0].shape(), c.inputs[1].shape()) && scores_fit(c.inputs[4], c.inputs[0].shape(), c.inputs[1].shape()))) reject(op_def(OpId::scaled_dot_product_attention), c, "mask and bias must broadcast to the scores (..., heads, queries, keys)");
+}
+static void scaled_dot_product_attention_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = joined(leading(c.inputs[0].shape(), 1), Shape{int64_t(c.inputs[2].shape()[(-1)])});
+}
+static const uint16_t scaled_dot_product_attention_saves_inputs[] = {31, 31, 31, 0, 31};
+static const uint16_t scaled_dot_product_attention_saves_outputs[] = {0, 0, 0, 0, 0};
+static const bool scaled_dot_product_attention_differentiable[] = {true, true, true, false, true};
+static void scaled_dot_product_attention_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_scaled_dot_product_attention_attributes_t>();
+  if (g.needs(0) || g.needs(1) || g.needs(2) || g.needs(4)) {
+    const auto result = scaled_dot_product_attention_backward(g.gradient(0), g.input(0), g.input(1), g.input(2), g.input(3), g.input(4), at.scale, bool(at.causal));
+    if (g.needs(0)) g.set(0, result[0]);
+    if (g.needs(1)) g.set(1, result[1]);
+    if (g.needs(2)) g.set(2, result[2]);
+    if (g.needs(4)) g.set(4, result[3]);
+  }
+}
+static void scaled_dot_product_attention_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_scaled_dot_product_attention_attributes_t *>(c.attributes);
+  const auto v_last = Shape{int64_t((c.inputs[0].ndim() - 1))};
+  const auto v_shape = joined(leading(c.inputs[0].shape(), 1), Shape{int64_t(c.inputs[1].shape()[(-2)])});
+  const auto v_stacked = stacked_heads(c.inputs[0].shape(), c.inputs[1].shape());
+  const auto v_raw = reshape(matmul(reshape((wide(c.inputs[0]) * at.scale), v_stacked), matrix_transpose(wide(c.inputs[1]))), v_shape);
+  const auto v_biased = (given(c.inputs[4]) ? (v_raw + wide(c.inputs[4])) : v_raw);
+  const auto v_chosen = (given(c.inputs[3]) ? where(c.inputs[3], v_biased, (-infinity)) : v_biased);
+  const auto v_first = reshape(arange(0, 1, c.inputs[0].shape()[(-2)], DG_DTYPE_INT64, device), Shape{int64_t(c.inputs[0].shape()[(-2)]), int64_t(1)});
+  const auto v_scores = (bool(at.causal) ? where(le(arange(0, 1, c.inputs[1].shape()[(-2)], DG_DTYPE_INT64, device), v_first), v_chosen, (-infinity)) : v_chosen);
+  const auto v_top = ((c.inputs[1].shape()[(-2)] > 0) ? max(v_scores, v_last, true) : (sum(v_scores, v_last, true) - infinity));
+  const auto v_unseen = eq(v_top, (-infinity));
+  const auto v_e = exp((v_scores - masked_fill(v_top, v_unseen, 0)));
+  const auto v_weights = (v_e / masked_fill(sum(v_e, v_last, true), v_unseen, 1));
+  const auto v_rows = reshape(v_weights, stacked_heads(v_shape, c.inputs[1].shape()));
+  const auto v_y = reshape(matmul(v_rows, wide(c.inputs[2])), joined(leading(c.inputs[0].shape(), 1), Shape{int64_t(c.inputs[2].shape()[(-1)])}));
+  y[0] = v_y;
+}
+static const OpId scaled_dot_product_attention_parts[] = {OpId::arange, OpId::eq, OpId::exp, OpId::le, OpId::masked_fill, OpId::matmul, OpId::max, OpId::sum, OpId::where, OpId::scaled_dot_product_attention};
+Tensor scaled_dot_product_attention(const Arg &query, const Arg &key, const Arg &value, const Arg &mask, const Arg &bias, double scale, bool causal) {
+  dg_scaled_dot_product_attention_attributes_t at = scaled_dot_product_attention_defaults;
+  at.scale = scale;
+  at.causal = causal;
+  Arg arguments[] = {query, key, value, mask, bias};
+  return call_op(op_def(OpId::scaled_dot_product_attention), arguments, 5, &at)[0];
+}
+
+// ---- scaled_dot_product_attention_backward
+static const dg_dtype_t scaled_dot_product_attention_backward_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef scaled_dot_product_attention_backward_types[] = {{"T", scaled_dot_product_attention_backward_T, DG_DTYPE_NONE, false}};
+static const InputDef scaled_dot_product_attention_backward_inputs[] = {{"dy", 0, false, DG_DTYPE_NONE, false, false}, {"query", 0, false, DG_DTYPE_NONE, false, false}, {"key", 0, false, DG_DTYPE_NONE, false, false}, {"value", 0, false, DG_DTYPE_NONE, false, false}, {"mask", -1, false, DG_DTYPE_BOOL, true, false}, {"bias", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef scaled_dot_product_attention_backward_attributes[] = {
+    {"scale", AttributeKind::real, offsetof(dg_scaled_dot_product_attention_backward_attributes_t, scale), true, -1, 0, -1, nullptr, ""},
+    {"causal", AttributeKind::boolean, offsetof(dg_scaled_dot_product_attention_backward_attributes_t, causal), false, -1, 0, -1, nullptr, "False"}};
+static const dg_scaled_dot_product_attention_backward_attributes_t scaled_dot_product_attention_backward_defaults = {sizeof(dg_scaled_dot_product_attention_backward_attributes_t), 0, 0};
+static const OutputDef scaled_dot_product_attention_backward_outputs[] = {{"dquery", 0, false, DG_DTYPE_NONE, -1}, {"dkey", 0, false, DG_DTYPE_NONE, -1}, {"dvalue", 0, false, DG_DTYPE_NONE, -1}, {"dbias", 0, false, DG_DTYPE_NONE, -1}};
+static void scaled_dot_product_attention_backward_require(const OpCall &c) {
+  if (!(c.inputs[1].ndim() >= 2)) reject(op_def(OpId::scaled_dot_product_attention_backward), c, "query must be (..., heads, queries, features)");
+  if (!attention_fits(c.inputs[1].shape(), c.inputs[2].shape(), c.inputs[3].shape())) reject(op_def(OpId::scaled_dot_product_attention_backward), c, "query, key and value must agree in the axes before the last two, but for heads of query that are a multiple of those of key and value; query and key in their features, key and value in their number");
+  if (!(c.inputs[0].shape() == joined(leading(c.inputs[1].shape(), 1), Shape{int64_t(c.inputs[3].shape()[(-1)])}))) reject(op_def(OpId::scaled_dot_product_attention_backward), c, "dy must have the shape of the result");
+  if (!(scores_fit(c.inputs[4], c.inputs[1].shape(), c.inputs[2].shape()) && scores_fit(c.inputs[5], c.inputs[1].shape(), c.inputs[2].shape()))) reject(op_def(OpId::scaled_dot_product_attention_backward), c, "mask and bias must broadcast to the scores (..., heads, queries, keys)");
+}
+static void scaled_dot_product_attention_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[1].shape();
+  shapes[1] = c.inputs[2].shape();
+  shapes[2] = c.inputs[3].shape();
+  shapes[3] = (given(c.inputs[5]) ? c.inputs[5].shape() : Shape{int64_t(0)});
+}
+static void scaled_dot_product_attention_backward_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_scaled_dot_product_attention_backward_attributes_t *>(c.attributes);
+  const auto v_last = Shape{int64_t((c.inputs[1].ndim() - 1))};
+  const auto v_shape = joined(leading(c.inputs[1].shape(), 1), Shape{int64_t(c.inputs[2].shape()[(-2)])});
+  const auto v_stacked = stacked_heads(c.inputs[1].shape(), c.inputs[2].shape());
+  const auto v_stacked_scores = stacked_heads(v_shape, c.inputs[2].shape());
+  const auto v_queries = reshape(wide(c.inputs[1]), v_stacked);
+  const auto v_raw = reshape(matmul((v_queries * at.scale), matrix_transpose(wide(c.inputs[2]))), v_shape);
+  const auto v_biased = (given(c.inputs[5]) ? (v_raw + wide(c.inputs[5])) : v_raw);
+  const auto v_chosen = (given(c.inputs[4]) ? where(c.inputs[4], v_biased, (-infinity)) : v_biased);
+  const auto v_first = reshape(arange(0, 1, c.inputs[1].shape()[(-2)], DG_DTYPE_INT64, device), Shape{int64_t(c.inputs[1].shape()[(-2)]), int64_t(1)});
+  const auto v_scores = (bool(at.causal) ? where(le(arange(0, 1, c.inputs[2].shape()[(-2)], DG_DTYPE_INT64, device), v_first), v_chosen, (-infinity)) : v_chosen);
+  const auto v_top = ((c.inputs[2].shape()[(-2)] > 0) ? max(v_scores, v_last, true) : (sum(v_scores, v_last, true) - infinity));
+  const auto v_unseen = eq(v_top, (-infinity));
+  const auto v_e = exp((v_scores - masked_fill(v_top, v_unseen, 0)));
+  const auto v_weights = (v_e / masked_fill(sum(v_e, v_last, true), v_unseen, 1));
+  const auto v_g = reshape(wide(c.inputs[0]), stacked_heads(c.inputs[0].shape(), c.inputs[2].shape()));
+  const auto v_dvalue = matmul(matrix_transpose(reshape(v_weights, v_stacked_scores)), v_g);
+  const auto v_dweights = reshape(matmul(v_g, matrix_transpose(wide(c.inputs[3]))), v_shape);
+  const auto v_dscores = (v_weights * (v_dweights - sum((v_weights * v_dweights), v_last, true)));
+  const auto v_dbias = (given(c.inputs[5]) ? sum_to(v_dscores, c.inputs[5].shape()) : slice(reshape(v_dscores, Shape{int64_t(count_of(v_shape))}), 0, 0, 0, 1));
+  const auto v_scaled = reshape((v_dscores * at.scale), v_stacked_scores);
+  const auto v_dquery = reshape(matmul(v_scaled, wide(c.inputs[2])), c.inputs[1].shape());
+  const auto v_dkey = matmul(matrix_transpose(v_scaled), v_queries);
+  y[0] = v_dquery;
+  y[1] = v_dkey;
+  y[2] = v_dvalue;
+  y[3] = v_dbias;
+}
+static const OpId scaled_dot_product_attention_backward_parts[] = {OpId::arange, OpId::eq, OpId::exp, OpId::le, OpId::masked_fill, OpId::matmul, OpId::max, OpId::sum, OpId::where, OpId::scaled_dot_product_attention_backward};
+Outputs scaled_dot_product_attention_backward(const Arg &dy, const Arg &query, const Arg &key, const Arg &value, const Arg &mask, const Arg &bias, double scale, bool causal) {
+  dg_scaled_dot_product_attention_backward_attributes_t at = scaled_dot_product_attention_backward_defaults;
+  at.scale = scale;
+  at.causal = causal;
+  Arg arguments[] = {dy, query, key, value, mask, bias};
+  return call_op(op_def(OpId::scaled_dot_product_attention_backward), arguments, 6, &at);
 }
 
 // ---- scatter
@@ -3465,6 +4314,51 @@ static const OpId sinh_parts[] = {OpId::abs, OpId::exp, OpId::expm1, OpId::lt, O
 Tensor sinh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::sinh), arguments, 1, nullptr)[0];
+}
+
+// ---- smooth_l1_loss
+static const dg_dtype_t smooth_l1_loss_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef smooth_l1_loss_types[] = {{"T", smooth_l1_loss_T, DG_DTYPE_NONE, false}};
+static const InputDef smooth_l1_loss_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"target", 0, false, DG_DTYPE_NONE, false, false}};
+static const char *const smooth_l1_loss_reduction_values[] = {"none", "mean", "sum", nullptr};
+static const AttributeDef smooth_l1_loss_attributes[] = {
+    {"beta", AttributeKind::real, offsetof(dg_smooth_l1_loss_attributes_t, beta), false, -1, 0, -1, nullptr, "1.0"},
+    {"reduction", AttributeKind::enumeration, offsetof(dg_smooth_l1_loss_attributes_t, reduction), false, -1, 0, -1, smooth_l1_loss_reduction_values, "mean"}};
+static const dg_smooth_l1_loss_attributes_t smooth_l1_loss_defaults = {sizeof(dg_smooth_l1_loss_attributes_t), 1.0, DG_SMOOTH_L1_LOSS_REDUCTION_MEAN};
+static const OutputDef smooth_l1_loss_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void smooth_l1_loss_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_smooth_l1_loss_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::smooth_l1_loss), c, "x and target must have the same shape");
+  if (!(at.beta >= 0)) reject(op_def(OpId::smooth_l1_loss), c, "beta must not be negative");
+}
+static void smooth_l1_loss_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_smooth_l1_loss_attributes_t *>(c.attributes);
+  shapes[0] = ((at.reduction == DG_SMOOTH_L1_LOSS_REDUCTION_NONE) ? c.inputs[0].shape() : Shape{});
+}
+static const uint16_t smooth_l1_loss_saves_inputs[] = {3, 3};
+static const uint16_t smooth_l1_loss_saves_outputs[] = {0, 0};
+static const bool smooth_l1_loss_differentiable[] = {true, true};
+static void smooth_l1_loss_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_smooth_l1_loss_attributes_t>();
+  if (g.needs(0)) g.set(0, (loss_gradient(g.gradient(0), g.meta(0).shape, at.reduction) * ((at.beta > 0) ? clamp(((g.input(0) - g.input(1)) / at.beta), (-1.0), 1.0) : sign((g.input(0) - g.input(1))))));
+  if (g.needs(1)) g.set(1, (loss_gradient(g.gradient(0), g.meta(0).shape, at.reduction) * ((at.beta > 0) ? clamp(((g.input(1) - g.input(0)) / at.beta), (-1.0), 1.0) : sign((g.input(1) - g.input(0))))));
+}
+static void smooth_l1_loss_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_smooth_l1_loss_attributes_t *>(c.attributes);
+  const auto v_distance = abs((wide(c.inputs[0]) - wide(c.inputs[1])));
+  const auto v_near = minimum(v_distance, at.beta);
+  const auto v_each = ((at.beta > 0) ? ((v_near * (v_distance - (v_near * 0.5))) / at.beta) : v_distance);
+  const auto v_all = first_axes(c.inputs[0].ndim());
+  const auto v_y = ((at.reduction == DG_SMOOTH_L1_LOSS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_SMOOTH_L1_LOSS_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
+  y[0] = v_y;
+}
+static const OpId smooth_l1_loss_parts[] = {OpId::abs, OpId::mean, OpId::minimum, OpId::sum, OpId::smooth_l1_loss};
+Tensor smooth_l1_loss(const Arg &x, const Arg &target, double beta, int32_t reduction) {
+  dg_smooth_l1_loss_attributes_t at = smooth_l1_loss_defaults;
+  at.beta = beta;
+  at.reduction = reduction;
+  Arg arguments[] = {x, target};
+  return call_op(op_def(OpId::smooth_l1_loss), arguments, 2, &at)[0];
 }
 
 // ---- softmax
@@ -3852,6 +4746,7 @@ const OpDef op_table[] = {
     {"add", "a + b; or, for bool.", ops::add_inputs, nullptr, ops::add_outputs, ops::add_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::add_gradient, ops::add_saves_inputs, ops::add_saves_outputs, ops::add_differentiable, nullptr, nullptr},
     {"addcdiv", "x + value * (a / b).", ops::addcdiv_inputs, ops::addcdiv_attributes, ops::addcdiv_outputs, ops::addcdiv_types, 3, 1, 1, 1, 1, true, false, false, false, sizeof(dg_addcdiv_attributes_t), &ops::addcdiv_defaults, nullptr, nullptr, ops::addcdiv_gradient, ops::addcdiv_saves_inputs, ops::addcdiv_saves_outputs, ops::addcdiv_differentiable, ops::addcdiv_decompose, ops::addcdiv_parts},
     {"addcmul", "x + value * a * b; the product is rounded before it is added.", ops::addcmul_inputs, ops::addcmul_attributes, ops::addcmul_outputs, ops::addcmul_types, 3, 1, 1, 1, 1, true, false, false, false, sizeof(dg_addcmul_attributes_t), &ops::addcmul_defaults, nullptr, nullptr, ops::addcmul_gradient, ops::addcmul_saves_inputs, ops::addcmul_saves_outputs, ops::addcmul_differentiable, nullptr, nullptr},
+    {"addmm", "beta * x + alpha * (a @ b), for matrices a and b and x that broadcasts to their product; with beta 0 x is not read, with alpha 0 a and b are not.", ops::addmm_inputs, ops::addmm_attributes, ops::addmm_outputs, ops::addmm_types, 3, 2, 1, 1, 1, false, false, false, false, sizeof(dg_addmm_attributes_t), &ops::addmm_defaults, ops::addmm_require, ops::addmm_infer, ops::addmm_gradient, ops::addmm_saves_inputs, ops::addmm_saves_outputs, ops::addmm_differentiable, ops::addmm_decompose, ops::addmm_parts},
     {"all", "Whether no element along axes is zero; true over nothing.", ops::all_inputs, ops::all_attributes, ops::all_outputs, ops::all_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_all_attributes_t), &ops::all_defaults, nullptr, ops::all_infer, nullptr, nullptr, nullptr, nullptr, ops::all_decompose, ops::all_parts},
     {"any", "Whether an element along axes is not zero; false over nothing.", ops::any_inputs, ops::any_attributes, ops::any_outputs, ops::any_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_any_attributes_t), &ops::any_defaults, nullptr, ops::any_infer, nullptr, nullptr, nullptr, nullptr, ops::any_decompose, ops::any_parts},
     {"arange", "Evenly spaced values, start + i * step for i in 0 .. count - 1.", nullptr, ops::arange_attributes, ops::arange_outputs, ops::arange_types, 0, 4, 1, 1, 1, false, false, false, false, sizeof(dg_arange_attributes_t), &ops::arange_defaults, nullptr, ops::arange_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -3866,10 +4761,15 @@ const OpDef op_table[] = {
     {"avg_pool2d", "The mean of each window of x (batch, channels, height, width), with zeros for padding.", ops::avg_pool2d_inputs, ops::avg_pool2d_attributes, ops::avg_pool2d_outputs, ops::avg_pool2d_types, 1, 6, 1, 1, 1, false, false, false, false, sizeof(dg_avg_pool2d_attributes_t), &ops::avg_pool2d_defaults, ops::avg_pool2d_require, ops::avg_pool2d_infer, ops::avg_pool2d_gradient, ops::avg_pool2d_saves_inputs, ops::avg_pool2d_saves_outputs, ops::avg_pool2d_differentiable, ops::avg_pool2d_decompose, ops::avg_pool2d_parts},
     {"avg_pool2d_backward", "The gradient of avg_pool2d for its input.", ops::avg_pool2d_backward_inputs, ops::avg_pool2d_backward_attributes, ops::avg_pool2d_backward_outputs, ops::avg_pool2d_backward_types, 1, 7, 1, 1, 1, false, false, false, false, sizeof(dg_avg_pool2d_backward_attributes_t), &ops::avg_pool2d_backward_defaults, ops::avg_pool2d_backward_require, ops::avg_pool2d_backward_infer, ops::avg_pool2d_backward_gradient, ops::avg_pool2d_backward_saves_inputs, ops::avg_pool2d_backward_saves_outputs, ops::avg_pool2d_backward_differentiable, ops::avg_pool2d_backward_decompose, ops::avg_pool2d_backward_parts},
     {"avg_pool3d", "The mean of each window of x (batch, channels, depth, height, width), with zeros for padding.", ops::avg_pool3d_inputs, ops::avg_pool3d_attributes, ops::avg_pool3d_outputs, ops::avg_pool3d_types, 1, 6, 1, 1, 1, false, false, false, false, sizeof(dg_avg_pool3d_attributes_t), &ops::avg_pool3d_defaults, ops::avg_pool3d_require, ops::avg_pool3d_infer, nullptr, nullptr, nullptr, nullptr, ops::avg_pool3d_decompose, ops::avg_pool3d_parts},
+    {"batch_norm", "(x - mean) / sqrt(variance + epsilon) for each channel, axis 1, then times weight plus bias; mean and variance are the batch's, or those that are given.", ops::batch_norm_inputs, ops::batch_norm_attributes, ops::batch_norm_outputs, ops::batch_norm_types, 5, 1, 3, 1, 3, false, false, false, false, sizeof(dg_batch_norm_attributes_t), &ops::batch_norm_defaults, ops::batch_norm_require, ops::batch_norm_infer, ops::batch_norm_gradient, ops::batch_norm_saves_inputs, ops::batch_norm_saves_outputs, ops::batch_norm_differentiable, ops::batch_norm_decompose, ops::batch_norm_parts},
+    {"batch_norm_backward", "The gradients of batch_norm for x, weight and bias from that of y.", ops::batch_norm_backward_inputs, ops::batch_norm_backward_attributes, ops::batch_norm_backward_outputs, ops::batch_norm_backward_types, 5, 2, 3, 1, 3, false, false, false, false, sizeof(dg_batch_norm_backward_attributes_t), &ops::batch_norm_backward_defaults, ops::batch_norm_backward_require, ops::batch_norm_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::batch_norm_backward_decompose, ops::batch_norm_backward_parts},
+    {"binary_cross_entropy", "-(target * log(x) + (1 - target) * log(1 - x)) for probabilities x, logarithms not below -100; times weight; averaged, summed or each.", ops::binary_cross_entropy_inputs, ops::binary_cross_entropy_attributes, ops::binary_cross_entropy_outputs, ops::binary_cross_entropy_types, 3, 1, 1, 1, 1, false, false, false, false, sizeof(dg_binary_cross_entropy_attributes_t), &ops::binary_cross_entropy_defaults, ops::binary_cross_entropy_require, ops::binary_cross_entropy_infer, ops::binary_cross_entropy_gradient, ops::binary_cross_entropy_saves_inputs, ops::binary_cross_entropy_saves_outputs, ops::binary_cross_entropy_differentiable, ops::binary_cross_entropy_decompose, ops::binary_cross_entropy_parts},
+    {"binary_cross_entropy_with_logits", "binary_cross_entropy of sigmoid(x) without overflow; pos_weight multiplies the part of the target; times weight; averaged, summed or each.", ops::binary_cross_entropy_with_logits_inputs, ops::binary_cross_entropy_with_logits_attributes, ops::binary_cross_entropy_with_logits_outputs, ops::binary_cross_entropy_with_logits_types, 4, 1, 1, 1, 1, false, false, false, false, sizeof(dg_binary_cross_entropy_with_logits_attributes_t), &ops::binary_cross_entropy_with_logits_defaults, ops::binary_cross_entropy_with_logits_require, ops::binary_cross_entropy_with_logits_infer, nullptr, nullptr, nullptr, nullptr, ops::binary_cross_entropy_with_logits_decompose, ops::binary_cross_entropy_with_logits_parts},
     {"bitwise_and", "The bits that are in both.", ops::bitwise_and_inputs, nullptr, ops::bitwise_and_outputs, ops::bitwise_and_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"bitwise_not", "Every bit of x turned; of a bool, not x.", ops::bitwise_not_inputs, nullptr, ops::bitwise_not_outputs, ops::bitwise_not_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"bitwise_or", "The bits that are in a or b.", ops::bitwise_or_inputs, nullptr, ops::bitwise_or_outputs, ops::bitwise_or_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"bitwise_xor", "The bits that are in one of a and b, not both.", ops::bitwise_xor_inputs, nullptr, ops::bitwise_xor_outputs, ops::bitwise_xor_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::bitwise_xor_decompose, ops::bitwise_xor_parts},
+    {"bmm", "The product of each matrix of a batch with its partner.", ops::bmm_inputs, nullptr, ops::bmm_outputs, ops::bmm_types, 2, 0, 1, 1, 1, false, false, false, false, 0, nullptr, ops::bmm_require, ops::bmm_infer, nullptr, nullptr, nullptr, nullptr, ops::bmm_decompose, ops::bmm_parts},
     {"border_pad", "x continued beyond its ends by its own elements: mirrored without the last one (reflect), the last one again (replicate), or from the other end (circular).", ops::border_pad_inputs, ops::border_pad_attributes, ops::border_pad_outputs, ops::border_pad_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_border_pad_attributes_t), &ops::border_pad_defaults, ops::border_pad_require, ops::border_pad_infer, nullptr, nullptr, nullptr, nullptr, ops::border_pad_decompose, ops::border_pad_parts},
     {"cast", "The same values in another dtype.", ops::cast_inputs, ops::cast_attributes, ops::cast_outputs, ops::cast_types, 1, 1, 1, 2, 1, true, false, false, false, sizeof(dg_cast_attributes_t), &ops::cast_defaults, nullptr, nullptr, ops::cast_gradient, ops::cast_saves_inputs, ops::cast_saves_outputs, ops::cast_differentiable, nullptr, nullptr},
     {"cat", "Tensors joined along an axis.", ops::cat_inputs, ops::cat_attributes, ops::cat_outputs, ops::cat_types, 1, 1, 1, 1, 1, false, true, false, false, sizeof(dg_cat_attributes_t), &ops::cat_defaults, nullptr, ops::cat_infer, ops::cat_gradient, ops::cat_saves_inputs, ops::cat_saves_outputs, ops::cat_differentiable, nullptr, nullptr},
@@ -3891,6 +4791,7 @@ const OpDef op_table[] = {
     {"count_nonzero", "How many elements along axes are not zero; NaN is not.", ops::count_nonzero_inputs, ops::count_nonzero_attributes, ops::count_nonzero_outputs, ops::count_nonzero_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_count_nonzero_attributes_t), &ops::count_nonzero_defaults, nullptr, ops::count_nonzero_infer, nullptr, nullptr, nullptr, nullptr, ops::count_nonzero_decompose, ops::count_nonzero_parts},
     {"cross_entropy", "The negative log likelihood of class indices under softmax(x), for x (batch, classes).", ops::cross_entropy_inputs, ops::cross_entropy_attributes, ops::cross_entropy_outputs, ops::cross_entropy_types, 3, 3, 1, 2, 1, false, false, false, false, sizeof(dg_cross_entropy_attributes_t), &ops::cross_entropy_defaults, ops::cross_entropy_require, ops::cross_entropy_infer, ops::cross_entropy_gradient, ops::cross_entropy_saves_inputs, ops::cross_entropy_saves_outputs, ops::cross_entropy_differentiable, ops::cross_entropy_decompose, ops::cross_entropy_parts},
     {"cross_entropy_backward", "The gradient of cross_entropy for x.", ops::cross_entropy_backward_inputs, ops::cross_entropy_backward_attributes, ops::cross_entropy_backward_outputs, ops::cross_entropy_backward_types, 4, 3, 1, 2, 1, false, false, false, false, sizeof(dg_cross_entropy_backward_attributes_t), &ops::cross_entropy_backward_defaults, ops::cross_entropy_backward_require, ops::cross_entropy_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::cross_entropy_backward_decompose, ops::cross_entropy_backward_parts},
+    {"cross_entropy_probabilities", "The cross entropy of target probabilities and softmax(x) along an axis; averaged over all other axes, summed or each.", ops::cross_entropy_probabilities_inputs, ops::cross_entropy_probabilities_attributes, ops::cross_entropy_probabilities_outputs, ops::cross_entropy_probabilities_types, 3, 3, 1, 1, 1, false, false, false, false, sizeof(dg_cross_entropy_probabilities_attributes_t), &ops::cross_entropy_probabilities_defaults, ops::cross_entropy_probabilities_require, ops::cross_entropy_probabilities_infer, nullptr, nullptr, nullptr, nullptr, ops::cross_entropy_probabilities_decompose, ops::cross_entropy_probabilities_parts},
     {"cumprod", "Products of the elements up to each along an axis. Integers are multiplied as int64.", ops::cumprod_inputs, ops::cumprod_attributes, ops::cumprod_outputs, ops::cumprod_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumprod_attributes_t), &ops::cumprod_defaults, nullptr, ops::cumprod_infer, ops::cumprod_gradient, ops::cumprod_saves_inputs, ops::cumprod_saves_outputs, ops::cumprod_differentiable, nullptr, nullptr},
     {"cumsum", "Sums of the elements up to each along an axis. Integers are summed as int64.", ops::cumsum_inputs, ops::cumsum_attributes, ops::cumsum_outputs, ops::cumsum_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumsum_attributes_t), &ops::cumsum_defaults, nullptr, ops::cumsum_infer, ops::cumsum_gradient, ops::cumsum_saves_inputs, ops::cumsum_saves_outputs, ops::cumsum_differentiable, nullptr, nullptr},
     {"div", "a / b, true division.", ops::div_inputs, nullptr, ops::div_outputs, ops::div_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::div_gradient, ops::div_saves_inputs, ops::div_saves_outputs, ops::div_differentiable, nullptr, nullptr},
@@ -3912,15 +4813,21 @@ const OpDef op_table[] = {
     {"gelu", "x times the standard normal distribution function: x * (1 + erf(x / sqrt(2))) / 2.", ops::gelu_inputs, nullptr, ops::gelu_outputs, ops::gelu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::gelu_gradient, ops::gelu_saves_inputs, ops::gelu_saves_outputs, ops::gelu_differentiable, ops::gelu_decompose, ops::gelu_parts},
     {"gelu_backward", "The gradient of gelu.", ops::gelu_backward_inputs, nullptr, ops::gelu_backward_outputs, ops::gelu_backward_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::gelu_backward_decompose, ops::gelu_backward_parts},
     {"gelu_tanh", "x * (1 + tanh(u)) / 2 with u = sqrt(2 / pi) * (x + 0.044715 * x^3): near gelu.", ops::gelu_tanh_inputs, nullptr, ops::gelu_tanh_outputs, ops::gelu_tanh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::gelu_tanh_gradient, ops::gelu_tanh_saves_inputs, ops::gelu_tanh_saves_outputs, ops::gelu_tanh_differentiable, ops::gelu_tanh_decompose, ops::gelu_tanh_parts},
+    {"group_norm", "(x - mean) / sqrt(variance + epsilon) over groups of channels, axis 1, then times weight plus bias for each channel.", ops::group_norm_inputs, ops::group_norm_attributes, ops::group_norm_outputs, ops::group_norm_types, 3, 2, 1, 1, 1, false, false, false, false, sizeof(dg_group_norm_attributes_t), &ops::group_norm_defaults, ops::group_norm_require, ops::group_norm_infer, nullptr, nullptr, nullptr, nullptr, ops::group_norm_decompose, ops::group_norm_parts},
+    {"gru_cell", "One step of a gated recurrent unit, with the gates in the order reset, update, new; reset acts after the product.", ops::gru_cell_inputs, nullptr, ops::gru_cell_outputs, ops::gru_cell_types, 6, 0, 1, 1, 1, false, false, false, false, 0, nullptr, ops::gru_cell_require, ops::gru_cell_infer, nullptr, nullptr, nullptr, nullptr, ops::gru_cell_decompose, ops::gru_cell_parts},
     {"gt", "a > b.", ops::gt_inputs, nullptr, ops::gt_outputs, ops::gt_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::gt_decompose, ops::gt_parts},
     {"hardsigmoid", "x + 3, not below 0 nor above 6, divided by 6.", ops::hardsigmoid_inputs, nullptr, ops::hardsigmoid_outputs, ops::hardsigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hardsigmoid_gradient, ops::hardsigmoid_saves_inputs, ops::hardsigmoid_saves_outputs, ops::hardsigmoid_differentiable, ops::hardsigmoid_decompose, ops::hardsigmoid_parts},
     {"hardswish", "x times hardsigmoid of x.", ops::hardswish_inputs, nullptr, ops::hardswish_outputs, ops::hardswish_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hardswish_gradient, ops::hardswish_saves_inputs, ops::hardswish_saves_outputs, ops::hardswish_differentiable, ops::hardswish_decompose, ops::hardswish_parts},
     {"hardtanh", "x, but not below min_val nor above max_val.", ops::hardtanh_inputs, ops::hardtanh_attributes, ops::hardtanh_outputs, ops::hardtanh_types, 1, 2, 1, 1, 1, true, false, false, false, sizeof(dg_hardtanh_attributes_t), &ops::hardtanh_defaults, nullptr, nullptr, ops::hardtanh_gradient, ops::hardtanh_saves_inputs, ops::hardtanh_saves_outputs, ops::hardtanh_differentiable, ops::hardtanh_decompose, ops::hardtanh_parts},
+    {"huber_loss", "d * d / 2 for differences d up to delta, delta * (|d| - delta / 2) beyond it; averaged, summed or each.", ops::huber_loss_inputs, ops::huber_loss_attributes, ops::huber_loss_outputs, ops::huber_loss_types, 2, 2, 1, 1, 1, false, false, false, false, sizeof(dg_huber_loss_attributes_t), &ops::huber_loss_defaults, ops::huber_loss_require, ops::huber_loss_infer, ops::huber_loss_gradient, ops::huber_loss_saves_inputs, ops::huber_loss_saves_outputs, ops::huber_loss_differentiable, ops::huber_loss_decompose, ops::huber_loss_parts},
     {"hypot", "sqrt(a * a + b * b), which does not overflow on the way.", ops::hypot_inputs, nullptr, ops::hypot_outputs, ops::hypot_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hypot_gradient, ops::hypot_saves_inputs, ops::hypot_saves_outputs, ops::hypot_differentiable, ops::hypot_decompose, ops::hypot_parts},
+    {"instance_norm", "(x - mean) / sqrt(variance + epsilon) over the axes behind the channels, axis 1, then times weight plus bias for each channel.", ops::instance_norm_inputs, ops::instance_norm_attributes, ops::instance_norm_outputs, ops::instance_norm_types, 3, 1, 1, 1, 1, false, false, false, false, sizeof(dg_instance_norm_attributes_t), &ops::instance_norm_defaults, ops::instance_norm_require, ops::instance_norm_infer, nullptr, nullptr, nullptr, nullptr, ops::instance_norm_decompose, ops::instance_norm_parts},
     {"interpolate", "One axis of x sampled anew at `size` places: from the nearest element, or from the line or the cubic through those around; step is how far apart the places are on the old axis, as a fraction, (0, 0) for old size / new size.", ops::interpolate_inputs, ops::interpolate_attributes, ops::interpolate_outputs, ops::interpolate_types, 1, 5, 1, 1, 1, false, false, false, false, sizeof(dg_interpolate_attributes_t), &ops::interpolate_defaults, ops::interpolate_require, ops::interpolate_infer, nullptr, nullptr, nullptr, nullptr, ops::interpolate_decompose, ops::interpolate_parts},
     {"isfinite", "Whether x is neither infinite nor NaN.", ops::isfinite_inputs, nullptr, ops::isfinite_outputs, ops::isfinite_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isfinite_decompose, ops::isfinite_parts},
     {"isinf", "Whether x is infinite.", ops::isinf_inputs, nullptr, ops::isinf_outputs, ops::isinf_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isinf_decompose, ops::isinf_parts},
     {"isnan", "Whether x is NaN.", ops::isnan_inputs, nullptr, ops::isnan_outputs, ops::isnan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isnan_decompose, ops::isnan_parts},
+    {"kl_div", "target * (log(target) - x) for logarithms x of probabilities, 0 where target is 0; with log_target for logarithms of both; averaged, summed, summed over the batch size, or each.", ops::kl_div_inputs, ops::kl_div_attributes, ops::kl_div_outputs, ops::kl_div_types, 2, 2, 1, 1, 1, false, false, false, false, sizeof(dg_kl_div_attributes_t), &ops::kl_div_defaults, ops::kl_div_require, ops::kl_div_infer, nullptr, nullptr, nullptr, nullptr, ops::kl_div_decompose, ops::kl_div_parts},
+    {"l1_loss", "Absolute differences, averaged, summed or each.", ops::l1_loss_inputs, ops::l1_loss_attributes, ops::l1_loss_outputs, ops::l1_loss_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_l1_loss_attributes_t), &ops::l1_loss_defaults, ops::l1_loss_require, ops::l1_loss_infer, nullptr, nullptr, nullptr, nullptr, ops::l1_loss_decompose, ops::l1_loss_parts},
     {"layer_norm", "(x - mean) / sqrt(variance + epsilon) over the last axes, then times weight plus bias.", ops::layer_norm_inputs, ops::layer_norm_attributes, ops::layer_norm_outputs, ops::layer_norm_types, 3, 2, 3, 1, 1, false, false, false, false, sizeof(dg_layer_norm_attributes_t), &ops::layer_norm_defaults, ops::layer_norm_require, ops::layer_norm_infer, ops::layer_norm_gradient, ops::layer_norm_saves_inputs, ops::layer_norm_saves_outputs, ops::layer_norm_differentiable, ops::layer_norm_decompose, ops::layer_norm_parts},
     {"layer_norm_backward", "The gradients of layer_norm for x, weight and bias.", ops::layer_norm_backward_inputs, ops::layer_norm_backward_attributes, ops::layer_norm_backward_outputs, ops::layer_norm_backward_types, 5, 1, 3, 1, 3, false, false, false, false, sizeof(dg_layer_norm_backward_attributes_t), &ops::layer_norm_backward_defaults, ops::layer_norm_backward_require, ops::layer_norm_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::layer_norm_backward_decompose, ops::layer_norm_backward_parts},
     {"le", "a <= b.", ops::le_inputs, nullptr, ops::le_outputs, ops::le_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::le_decompose, ops::le_parts},
@@ -3940,6 +4847,7 @@ const OpDef op_table[] = {
     {"logical_or", "a or b is true (not zero).", ops::logical_or_inputs, nullptr, ops::logical_or_outputs, ops::logical_or_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"logical_xor", "Whether one of a and b is not zero and the other is.", ops::logical_xor_inputs, nullptr, ops::logical_xor_outputs, ops::logical_xor_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::logical_xor_decompose, ops::logical_xor_parts},
     {"logsumexp", "log(sum(exp(x))) along axes, which does not overflow; -inf over nothing.", ops::logsumexp_inputs, ops::logsumexp_attributes, ops::logsumexp_outputs, ops::logsumexp_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_logsumexp_attributes_t), &ops::logsumexp_defaults, nullptr, ops::logsumexp_infer, ops::logsumexp_gradient, ops::logsumexp_saves_inputs, ops::logsumexp_saves_outputs, ops::logsumexp_differentiable, ops::logsumexp_decompose, ops::logsumexp_parts},
+    {"lstm_cell", "One step of a long short-term memory, with the gates in the order input, forget, cell, output.", ops::lstm_cell_inputs, nullptr, ops::lstm_cell_outputs, ops::lstm_cell_types, 7, 0, 2, 1, 2, false, false, false, false, 0, nullptr, ops::lstm_cell_require, ops::lstm_cell_infer, nullptr, nullptr, nullptr, nullptr, ops::lstm_cell_decompose, ops::lstm_cell_parts},
     {"lt", "a < b.", ops::lt_inputs, nullptr, ops::lt_outputs, ops::lt_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"masked_fill", "x with one value written where the mask holds.", ops::masked_fill_inputs, ops::masked_fill_attributes, ops::masked_fill_outputs, ops::masked_fill_types, 2, 1, 1, 1, 1, true, false, false, false, sizeof(dg_masked_fill_attributes_t), &ops::masked_fill_defaults, nullptr, nullptr, ops::masked_fill_gradient, ops::masked_fill_saves_inputs, ops::masked_fill_saves_outputs, ops::masked_fill_differentiable, ops::masked_fill_decompose, ops::masked_fill_parts},
     {"matmul", "Matrix product of the last two axes; the axes before them broadcast.", ops::matmul_inputs, nullptr, ops::matmul_outputs, ops::matmul_types, 2, 0, 1, 1, 1, false, false, true, false, 0, nullptr, ops::matmul_require, ops::matmul_infer, ops::matmul_gradient, ops::matmul_saves_inputs, ops::matmul_saves_outputs, ops::matmul_differentiable, nullptr, nullptr},
@@ -3953,9 +4861,11 @@ const OpDef op_table[] = {
     {"min", "The smallest value along axes; NaN if one is NaN.", ops::min_inputs, ops::min_attributes, ops::min_outputs, ops::min_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_min_attributes_t), &ops::min_defaults, ops::min_require, ops::min_infer, ops::min_gradient, ops::min_saves_inputs, ops::min_saves_outputs, ops::min_differentiable, ops::min_decompose, ops::min_parts},
     {"minimum", "The smaller of a and b; NaN if one is NaN.", ops::minimum_inputs, nullptr, ops::minimum_outputs, ops::minimum_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::minimum_gradient, ops::minimum_saves_inputs, ops::minimum_saves_outputs, ops::minimum_differentiable, ops::minimum_decompose, ops::minimum_parts},
     {"mish", "x * tanh(log(1 + exp(x))).", ops::mish_inputs, nullptr, ops::mish_outputs, ops::mish_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::mish_gradient, ops::mish_saves_inputs, ops::mish_saves_outputs, ops::mish_differentiable, ops::mish_decompose, ops::mish_parts},
+    {"mse_loss", "Squared differences, averaged, summed or each.", ops::mse_loss_inputs, ops::mse_loss_attributes, ops::mse_loss_outputs, ops::mse_loss_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_mse_loss_attributes_t), &ops::mse_loss_defaults, ops::mse_loss_require, ops::mse_loss_infer, nullptr, nullptr, nullptr, nullptr, ops::mse_loss_decompose, ops::mse_loss_parts},
     {"mul", "a * b; and, for bool.", ops::mul_inputs, nullptr, ops::mul_outputs, ops::mul_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::mul_gradient, ops::mul_saves_inputs, ops::mul_saves_outputs, ops::mul_differentiable, nullptr, nullptr},
     {"ne", "a != b.", ops::ne_inputs, nullptr, ops::ne_outputs, ops::ne_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::ne_decompose, ops::ne_parts},
     {"neg", "-x.", ops::neg_inputs, nullptr, ops::neg_outputs, ops::neg_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::neg_gradient, ops::neg_saves_inputs, ops::neg_saves_outputs, ops::neg_differentiable, nullptr, nullptr},
+    {"nll_loss", "-x of the target's class, for x (batch, classes); averaged by weight, summed or each.", ops::nll_loss_inputs, ops::nll_loss_attributes, ops::nll_loss_outputs, ops::nll_loss_types, 3, 2, 1, 2, 1, false, false, false, false, sizeof(dg_nll_loss_attributes_t), &ops::nll_loss_defaults, ops::nll_loss_require, ops::nll_loss_infer, nullptr, nullptr, nullptr, nullptr, ops::nll_loss_decompose, ops::nll_loss_parts},
     {"norm", "The p-norm along axes, sum(|x|^p)^(1/p): for p = inf the greatest |x|, for -inf the least, for 0 how many are not 0.", ops::norm_inputs, ops::norm_attributes, ops::norm_outputs, ops::norm_types, 1, 3, 1, 1, 1, false, false, false, false, sizeof(dg_norm_attributes_t), &ops::norm_defaults, nullptr, ops::norm_infer, ops::norm_gradient, ops::norm_saves_inputs, ops::norm_saves_outputs, ops::norm_differentiable, nullptr, nullptr},
     {"normal", "Random numbers of the standard normal distribution, by Philox 4x32-10 and the Box-Muller transform.", nullptr, ops::normal_attributes, ops::normal_outputs, ops::normal_types, 0, 4, 1, 1, 1, false, false, false, false, sizeof(dg_normal_attributes_t), &ops::normal_defaults, nullptr, ops::normal_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"pad", "x with values put before and after it on each axis.", ops::pad_inputs, ops::pad_attributes, ops::pad_outputs, ops::pad_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_pad_attributes_t), &ops::pad_defaults, ops::pad_require, ops::pad_infer, ops::pad_gradient, ops::pad_saves_inputs, ops::pad_saves_outputs, ops::pad_differentiable, nullptr, nullptr},
@@ -3965,8 +4875,13 @@ const OpDef op_table[] = {
     {"relu", "max(x, 0); NaN for NaN.", ops::relu_inputs, nullptr, ops::relu_outputs, ops::relu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::relu_gradient, ops::relu_saves_inputs, ops::relu_saves_outputs, ops::relu_differentiable, ops::relu_decompose, ops::relu_parts},
     {"remainder", "a - floor(a / b) * b, which has the sign of b, as Python's a % b.", ops::remainder_inputs, nullptr, ops::remainder_outputs, ops::remainder_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::remainder_gradient, ops::remainder_saves_inputs, ops::remainder_saves_outputs, ops::remainder_differentiable, nullptr, nullptr},
     {"right_shift", "a with its bits b places lower; what moves in is the sign.", ops::right_shift_inputs, nullptr, ops::right_shift_outputs, ops::right_shift_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"rms_norm", "x / sqrt(mean of squares + epsilon) over the last axes, then times weight.", ops::rms_norm_inputs, ops::rms_norm_attributes, ops::rms_norm_outputs, ops::rms_norm_types, 2, 2, 1, 1, 1, false, false, false, false, sizeof(dg_rms_norm_attributes_t), &ops::rms_norm_defaults, ops::rms_norm_require, ops::rms_norm_infer, ops::rms_norm_gradient, ops::rms_norm_saves_inputs, ops::rms_norm_saves_outputs, ops::rms_norm_differentiable, ops::rms_norm_decompose, ops::rms_norm_parts},
+    {"rms_norm_backward", "The gradients of rms_norm for x and weight.", ops::rms_norm_backward_inputs, ops::rms_norm_backward_attributes, ops::rms_norm_backward_outputs, ops::rms_norm_backward_types, 3, 2, 2, 1, 2, false, false, false, false, sizeof(dg_rms_norm_backward_attributes_t), &ops::rms_norm_backward_defaults, ops::rms_norm_backward_require, ops::rms_norm_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::rms_norm_backward_decompose, ops::rms_norm_backward_parts},
+    {"rotary_embedding", "Pairs of features turned by angles that depend on the position - the first half with the second, or neighbours where interleaved; features beyond twice those of cos stay.", ops::rotary_embedding_inputs, ops::rotary_embedding_attributes, ops::rotary_embedding_outputs, ops::rotary_embedding_types, 3, 1, 1, 1, 1, false, false, false, false, sizeof(dg_rotary_embedding_attributes_t), &ops::rotary_embedding_defaults, ops::rotary_embedding_require, ops::rotary_embedding_infer, nullptr, nullptr, nullptr, nullptr, ops::rotary_embedding_decompose, ops::rotary_embedding_parts},
     {"round", "The nearest integer; of two as near the even one.", ops::round_inputs, nullptr, ops::round_outputs, ops::round_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::round_gradient, ops::round_saves_inputs, ops::round_saves_outputs, ops::round_differentiable, nullptr, nullptr},
     {"rsqrt", "1 / sqrt(x).", ops::rsqrt_inputs, nullptr, ops::rsqrt_outputs, ops::rsqrt_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::rsqrt_gradient, ops::rsqrt_saves_inputs, ops::rsqrt_saves_outputs, ops::rsqrt_differentiable, ops::rsqrt_decompose, ops::rsqrt_parts},
+    {"scaled_dot_product_attention", "softmax(query @ key.T * scale + bias) @ value over the last two axes, of the keys that mask and causal let be seen; 0 for a query that sees none.", ops::scaled_dot_product_attention_inputs, ops::scaled_dot_product_attention_attributes, ops::scaled_dot_product_attention_outputs, ops::scaled_dot_product_attention_types, 5, 2, 1, 1, 1, false, false, false, false, sizeof(dg_scaled_dot_product_attention_attributes_t), &ops::scaled_dot_product_attention_defaults, ops::scaled_dot_product_attention_require, ops::scaled_dot_product_attention_infer, ops::scaled_dot_product_attention_gradient, ops::scaled_dot_product_attention_saves_inputs, ops::scaled_dot_product_attention_saves_outputs, ops::scaled_dot_product_attention_differentiable, ops::scaled_dot_product_attention_decompose, ops::scaled_dot_product_attention_parts},
+    {"scaled_dot_product_attention_backward", "The gradients of scaled_dot_product_attention for query, key, value and bias.", ops::scaled_dot_product_attention_backward_inputs, ops::scaled_dot_product_attention_backward_attributes, ops::scaled_dot_product_attention_backward_outputs, ops::scaled_dot_product_attention_backward_types, 6, 2, 4, 1, 4, false, false, false, false, sizeof(dg_scaled_dot_product_attention_backward_attributes_t), &ops::scaled_dot_product_attention_backward_defaults, ops::scaled_dot_product_attention_backward_require, ops::scaled_dot_product_attention_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::scaled_dot_product_attention_backward_decompose, ops::scaled_dot_product_attention_backward_parts},
     {"scatter", "A copy of x with x[i][index[i][j][k]][k] = source[i][j][k] (set), or += (add), for axis 1.", ops::scatter_inputs, ops::scatter_attributes, ops::scatter_outputs, ops::scatter_types, 3, 2, 1, 2, 1, false, false, false, false, sizeof(dg_scatter_attributes_t), &ops::scatter_defaults, ops::scatter_require, ops::scatter_infer, ops::scatter_gradient, ops::scatter_saves_inputs, ops::scatter_saves_outputs, ops::scatter_differentiable, nullptr, nullptr},
     {"selu", "1.0507 times x where it is positive, else 1.0507 * 1.6733 * (exp(x) - 1): Klambauer and others 2017.", ops::selu_inputs, nullptr, ops::selu_outputs, ops::selu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::selu_gradient, ops::selu_saves_inputs, ops::selu_saves_outputs, ops::selu_differentiable, ops::selu_decompose, ops::selu_parts},
     {"sgd", "One step of stochastic gradient descent, in place.", ops::sgd_inputs, ops::sgd_attributes, ops::sgd_outputs, ops::sgd_types, 3, 7, 2, 1, 2, false, false, false, true, sizeof(dg_sgd_attributes_t), &ops::sgd_defaults, ops::sgd_require, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -3975,6 +4890,7 @@ const OpDef op_table[] = {
     {"silu", "x / (1 + exp(-x)): x times the sigmoid of x.", ops::silu_inputs, nullptr, ops::silu_outputs, ops::silu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::silu_gradient, ops::silu_saves_inputs, ops::silu_saves_outputs, ops::silu_differentiable, ops::silu_decompose, ops::silu_parts},
     {"sin", "The sine.", ops::sin_inputs, nullptr, ops::sin_outputs, ops::sin_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sin_gradient, ops::sin_saves_inputs, ops::sin_saves_outputs, ops::sin_differentiable, nullptr, nullptr},
     {"sinh", "The hyperbolic sine.", ops::sinh_inputs, nullptr, ops::sinh_outputs, ops::sinh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sinh_gradient, ops::sinh_saves_inputs, ops::sinh_saves_outputs, ops::sinh_differentiable, ops::sinh_decompose, ops::sinh_parts},
+    {"smooth_l1_loss", "d * d / (2 beta) for differences d below beta, |d| - beta / 2 from there on; averaged, summed or each.", ops::smooth_l1_loss_inputs, ops::smooth_l1_loss_attributes, ops::smooth_l1_loss_outputs, ops::smooth_l1_loss_types, 2, 2, 1, 1, 1, false, false, false, false, sizeof(dg_smooth_l1_loss_attributes_t), &ops::smooth_l1_loss_defaults, ops::smooth_l1_loss_require, ops::smooth_l1_loss_infer, ops::smooth_l1_loss_gradient, ops::smooth_l1_loss_saves_inputs, ops::smooth_l1_loss_saves_outputs, ops::smooth_l1_loss_differentiable, ops::smooth_l1_loss_decompose, ops::smooth_l1_loss_parts},
     {"softmax", "exp(x) divided by its sum along an axis; NaN if all of them are -inf.", ops::softmax_inputs, ops::softmax_attributes, ops::softmax_outputs, ops::softmax_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_softmax_attributes_t), &ops::softmax_defaults, nullptr, ops::softmax_infer, ops::softmax_gradient, ops::softmax_saves_inputs, ops::softmax_saves_outputs, ops::softmax_differentiable, ops::softmax_decompose, ops::softmax_parts},
     {"softmax_backward", "The gradient of softmax from its result.", ops::softmax_backward_inputs, ops::softmax_backward_attributes, ops::softmax_backward_outputs, ops::softmax_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_softmax_backward_attributes_t), &ops::softmax_backward_defaults, ops::softmax_backward_require, ops::softmax_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::softmax_backward_decompose, ops::softmax_backward_parts},
     {"softplus", "log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold.", ops::softplus_inputs, ops::softplus_attributes, ops::softplus_outputs, ops::softplus_types, 1, 2, 1, 1, 1, true, false, false, false, sizeof(dg_softplus_attributes_t), &ops::softplus_defaults, ops::softplus_require, nullptr, ops::softplus_gradient, ops::softplus_saves_inputs, ops::softplus_saves_outputs, ops::softplus_differentiable, ops::softplus_decompose, ops::softplus_parts},
@@ -3992,6 +4908,6 @@ const OpDef op_table[] = {
     {"where", "Elements of x where the condition holds, of y elsewhere.", ops::where_inputs, nullptr, ops::where_outputs, ops::where_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::where_gradient, ops::where_saves_inputs, ops::where_saves_outputs, ops::where_differentiable, nullptr, nullptr},
 };
 
-const int op_count = 149;
+const int op_count = 171;
 
 }  // namespace dougong
