@@ -22,7 +22,8 @@ struct Pieces {
   Tensor lengths;               // (count)
 
   Pieces(Device &device, int64_t size, int64_t count) : size(size), count(count), length(0) {
-    for (int64_t o = 0; o < count; ++o) length = std::max(length, ((o + 1) * size + count - 1) / count - o * size / count);
+    for (int64_t o = 0; o < count; ++o)
+      length = std::max(length, ((o + 1) * size + count - 1) / count - o * size / count);
     auto steps = [&](int64_t start) {
       return floor_divide(arange(Scalar(start), Scalar(size), count, DG_DTYPE_INT64, device), Scalar(count));
     };
@@ -61,8 +62,7 @@ Outputs greatest_of_pieces(const Tensor &x, IntList sizes) {
   if (even(x, sizes)) return max_pool2d(x, whole, whole, none, one, false);
   const Pieces rows(x.device(), x.size(2), sizes[0]), columns(x.device(), x.size(3), sizes[1]);
   const Shape window{rows.length, columns.length};
-  Outputs result =
-      max_pool2d(picked(picked(x, 2, rows.index), 3, columns.index), window, window, none, one, false);
+  Outputs result = max_pool2d(picked(picked(x, 2, rows.index), 3, columns.index), window, window, none, one, false);
   const Scalar width(sizes[1] * columns.length);
   const Tensor row = looked_up(rows.index, floor_divide(result[1], width));
   const Tensor column = looked_up(columns.index, remainder(result[1], width));
