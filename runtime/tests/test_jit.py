@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,25 @@ def test_parameters_that_are_frozen_let_go_or_added_are_trained_or_not() -> None
     assert trained(dougong.jit) == trained(lambda f: f)
 
 
+def test_kernels_with_plans_and_workspace_are_replayed() -> None:
+    def trained(wrap: Callable[[Any], Any]) -> list[list[float]]:
+        dougong.manual_seed(2)
+        model = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 2, 3, stride=2))
+        optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True)
+
+        def step(x: dougong.Tensor) -> dougong.Tensor:
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        run, images = wrap(step), np.random.default_rng(0).standard_normal((6, 2, 2, 7, 7)).astype(np.float32)
+        return [run(dougong.tensor(image)).tolist() for image in images]
+
+    assert trained(dougong.jit) == trained(lambda f: f)
+
+
 # ---- Inference ---------------------------------------------------------------------------------------------------
 
 
@@ -412,6 +432,20 @@ def test_a_capture_within_a_capture_is_a_part_of_it() -> None:
     outer = dougong.jit(lambda x: inner(x) + 1)
     assert [outer(dougong.full((2,), float(i))).tolist() for i in range(4)] == [[2.0 * i + 1] * 2 for i in range(4)]
     assert not inner.captures
+
+
+def test_a_profile_shows_a_replay_and_its_kernels(tmp_path: Path) -> None:
+    jitted, x = dougong.jit(lambda x: F.gelu(x * 2) + 1), dougong.ones((3,))
+    for _ in range(2):
+        jitted(x)
+    with dougong.profiler.profile() as prof:
+        jitted(x)
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    spans = [e for e in json.loads((tmp_path / "trace.json").read_text())["traceEvents"] if e["ph"] == "X"]
+    (replay,) = [span for span in spans if span["name"] == "jit replay"]
+    end = replay["ts"] + replay["dur"]
+    inside = [s["name"] for s in spans if s["cat"] == "kernel" and replay["ts"] <= s["ts"] <= end]
+    assert inside == ["mul", "gelu", "add"]
 
 
 # ---- Other devices -----------------------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ from ._losses import (
     smooth_l1_loss,
 )
 from ._norms import batch_norm, group_norm, instance_norm, layer_norm, log_softmax, rms_norm, softmax
+from ._recurrent import gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell
 
 __all__ = [
     "alpha_dropout",
@@ -85,6 +86,7 @@ __all__ = [
     "gelu",
     "glu",
     "group_norm",
+    "gru_cell",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -98,6 +100,7 @@ __all__ = [
     "linear",
     "log_softmax",
     "logsigmoid",
+    "lstm_cell",
     "max_pool2d",
     "mish",
     "mse_loss",
@@ -111,6 +114,8 @@ __all__ = [
     "relu",
     "relu6",
     "rms_norm",
+    "rnn_relu_cell",
+    "rnn_tanh_cell",
     "rotary_embedding",
     "scaled_dot_product_attention",
     "selu",
