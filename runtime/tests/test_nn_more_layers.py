@@ -70,7 +70,14 @@ def test_activations_take_their_constants():
     np.testing.assert_allclose(nn.CELU(2.0)(x).tolist()[0], 2 * math.expm1(-1), rtol=1e-6)
     np.testing.assert_allclose(nn.Softplus(2.0)(x).tolist()[3], math.log1p(math.exp(6)) / 2, rtol=1e-6)
     assert repr(nn.ELU(alpha=0.5)) == "ELU(alpha=0.5)"
-    for wrong in (lambda: nn.Threshold(1.0), lambda: nn.ReLU(3), lambda: nn.ELU(slope=1.0), lambda: nn.ELU(1.0, 2.0)):
+    assert nn.LeakyReLU(0.5, True)(x).tolist()[0] == -1.0 and nn.ReLU(inplace=True)(x).tolist()[0] == 0.0
+    assert nn.Dropout(0.0, True)(x) is x and x.tolist()[0] == -2.0
+    for wrong in (
+        lambda: nn.Threshold(1.0),
+        lambda: nn.Tanh(3),
+        lambda: nn.ELU(slope=1.0),
+        lambda: nn.ELU(1.0, True, 2),
+    ):
         with pytest.raises(TypeError):
             wrong()
 

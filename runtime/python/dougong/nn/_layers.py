@@ -201,9 +201,10 @@ class Dropout(Module):
     """While training, zeroes elements with probability p and scales the others by 1 / (1 - p).
 
     It draws from the generator of its input's device: ``dougong.get_rng_state(device)`` belongs in a checkpoint.
+    `inplace` allows the input to be written over, which is never done here.
     """
 
-    def __init__(self, p: float = 0.5) -> None:
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         self.p = functional.checked_probability(p)
 
