@@ -142,3 +142,18 @@ def test_there_is_one_profile_at_a_time_and_it_ends_with_an_error_inside():
     with profile(with_devices=False) as prof:
         dougong.ones(1).exp()
     assert {s.kind for s in prof.events()} == {"op"}
+
+
+def test_kernels_of_a_replay_are_recorded():
+    from dougong import jit
+
+    @jit
+    def function(x: dougong.Tensor) -> dougong.Tensor:
+        return (x + 1).exp()
+
+    x = dougong.ones(3)
+    for _ in range(5):
+        function(x)
+    with profile() as prof:
+        function(x)
+    assert [name for name in names(prof, kind="kernel") if name in ("add", "exp")] == ["add", "exp"]

@@ -184,6 +184,17 @@ class Embedding(Module):
         self.weight = _parameter((num_embeddings, embedding_dim), device, dtype)
         self.reset_parameters()
 
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
+        """A layer over the memory of a table (rows, features); `freeze` leaves it untrained."""
+        if embeddings.ndim != 2:
+            raise ValueError(f"a table of embeddings has two axes; found shape {embeddings.shape}")
+        layer = cls(0, embeddings.shape[1], device=embeddings.device, dtype=embeddings.dtype)
+        layer.num_embeddings = embeddings.shape[0]
+        layer.padding_idx = functional.checked_padding_idx(padding_idx, embeddings.shape[0])
+        layer.weight = Parameter(embeddings, requires_grad=not freeze)
+        return layer
+
     def reset_parameters(self) -> None:
         init.normal_(self.weight)
         if self.padding_idx is not None:
@@ -201,9 +212,10 @@ class Dropout(Module):
     """While training, zeroes elements with probability p and scales the others by 1 / (1 - p).
 
     It draws from the generator of its input's device: ``dougong.get_rng_state(device)`` belongs in a checkpoint.
+    `inplace` allows the input to be written over, which is never done here.
     """
 
-    def __init__(self, p: float = 0.5) -> None:
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         self.p = functional.checked_probability(p)
 
