@@ -186,3 +186,22 @@ def test_parameter_list_and_dict_are_parts_of_their_module():
     del model.dict["a"]
     with pytest.raises(IndexError, match="3 parameters"):
         model.list[3]
+
+
+def test_containers_take_and_give_modules_at_any_place():
+    model = nn.Sequential(nn.Tanh(), nn.ReLU())
+    model.insert(1, nn.Identity())
+    assert [type(m).__name__ for m in model] == ["Tanh", "Identity", "ReLU"]
+    assert isinstance(model.pop(0), nn.Tanh) and [name for name, _ in model.named_children()] == ["0", "1"]
+    named = nn.ModuleDict({"a": nn.Tanh(), "b": nn.ReLU()})
+    assert isinstance(named.pop("a"), nn.Tanh) and list(named) == ["b"]
+    named.clear()
+    assert len(named) == 0
+
+
+def test_an_embedding_is_made_of_a_table():
+    table = dougong.tensor([[1.0, 2.0], [3.0, 4.0]])
+    frozen, trained = nn.Embedding.from_pretrained(table), nn.Embedding.from_pretrained(table, False, padding_idx=-1)
+    assert frozen(dougong.tensor([1])).tolist() == [[3.0, 4.0]] and not frozen.weight.requires_grad
+    assert trained.weight.requires_grad and trained.padding_idx == 1 and trained.weight.data_ptr() == table.data_ptr()
+    assert repr(frozen) == "Embedding(2, 2)"

@@ -122,6 +122,17 @@ class Embedding(Module):
         self.weight = _parameter((num_embeddings, embedding_dim), device, dtype)
         self.reset_parameters()
 
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
+        """A layer over the memory of a table (rows, features); `freeze` leaves it untrained."""
+        if embeddings.ndim != 2:
+            raise ValueError(f"a table of embeddings has two axes; found shape {embeddings.shape}")
+        layer = cls(0, embeddings.shape[1], device=embeddings.device, dtype=embeddings.dtype)
+        layer.num_embeddings = embeddings.shape[0]
+        layer.padding_idx = functional.checked_padding_idx(padding_idx, embeddings.shape[0])
+        layer.weight = Parameter(embeddings, requires_grad=not freeze)
+        return layer
+
     def reset_parameters(self) -> None:
         init.normal_(self.weight)
         if self.padding_idx is not None:
