@@ -157,3 +157,17 @@ def test_kernels_of_a_replay_are_recorded():
     with profile() as prof:
         function(x)
     assert [name for name in names(prof, kind="kernel") if name in ("add", "exp")] == ["add", "exp"]
+
+
+def test_a_forked_worker_does_not_go_on_with_the_profile():
+    from dougong.data import DataLoader
+
+    class Sees(list):
+        def __getitem__(self, i: int) -> bool:
+            dougong.ones(2).exp()
+            return dougong._core._profiling()
+
+    with profile() as prof:
+        found = [b.tolist() for b in DataLoader(Sees([0, 1]), num_workers=1)]
+        dougong.ones(2).sin()
+    assert found == [[False], [False]] and "sin" in names(prof) and "exp" not in names(prof)
