@@ -423,6 +423,16 @@ def interpolate(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def interpolate_backward(
+    dy: Tensor | float,
+    axis: int = -1,
+    size: int = ...,
+    mode: str = "nearest",
+    align_corners: bool = False,
+    step: int | Sequence[int] = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def isfinite(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def isinf(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def isnan(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
