@@ -18,10 +18,6 @@ def _parameter(shape: tuple[int, ...], device: Any, dtype: Any) -> Parameter:
     return Parameter(_creation.empty(shape, device=device, dtype=dtype))
 
 
-def _pair(size: _Size) -> tuple[int, ...]:
-    return (size, size) if isinstance(size, int) else tuple(size)
-
-
 def _init_affine(weight: Tensor, bias: Tensor | None) -> None:
     """Weight and bias uniform within 1 / sqrt(fan in)."""
     init.kaiming_uniform_(weight, a=math.sqrt(5))
@@ -61,64 +57,6 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
-
-class Conv2d(Module):
-    """Cross-correlation of images (batch, channels, height, width)."""
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: _Size,
-        stride: _Size = 1,
-        padding: _Size | str = 0,
-        dilation: _Size = 1,
-        groups: int = 1,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        if groups < 1 or in_channels % groups or out_channels % groups:
-            raise ValueError(
-                f"Conv2d: in_channels {in_channels}, out_channels {out_channels} must be multiples of groups {groups}"
-            )
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride, self.dilation = _pair(kernel_size), _pair(stride), _pair(dilation)
-        self.padding = padding if isinstance(padding, str) else _pair(padding)
-        self.weight = _parameter((out_channels, in_channels // groups, *self.kernel_size), device, dtype)
-        self.register_parameter("bias", _parameter((out_channels,), device, dtype) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        _init_affine(self.weight, self.bias)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"padding={self.padding!r}, dilation={self.dilation}, groups={self.groups}, bias={self.bias is not None}"
-        )
-
-
-class MaxPool2d(Module):
-    """The greatest value in each window."""
-
-    def __init__(
-        self, kernel_size: _Size, stride: _Size | None = None, padding: _Size = 0, dilation: _Size = 1
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.dilation = padding, dilation
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}"
 
 
 class Flatten(Module):
