@@ -491,6 +491,15 @@ typedef struct dg_cumsum_attributes_t {
 /* div(a: T, b: T) -> y: T */
 #define DG_OP_DIV "div"
 
+/* dropout(x: T, p: float, seed: uint64, offset: uint64) -> y: T */
+#define DG_OP_DROPOUT "dropout"
+typedef struct dg_dropout_attributes_t {
+  size_t struct_size;
+  double p;
+  uint64_t seed;
+  uint64_t offset;
+} dg_dropout_attributes_t;
+
 /* elu(x: T, alpha: float) -> y: T */
 #define DG_OP_ELU "elu"
 typedef struct dg_elu_attributes_t {
@@ -623,6 +632,19 @@ typedef struct dg_interpolate_attributes_t {
   const int64_t *step;
   size_t step_count;
 } dg_interpolate_attributes_t;
+
+/* interpolate_backward(dy: T, axis: axis, size: int, mode: enum, align_corners: bool, step: ints) -> dx: T */
+#define DG_OP_INTERPOLATE_BACKWARD "interpolate_backward"
+enum { DG_INTERPOLATE_BACKWARD_MODE_NEAREST = 0, DG_INTERPOLATE_BACKWARD_MODE_NEAREST_EXACT = 1, DG_INTERPOLATE_BACKWARD_MODE_LINEAR = 2, DG_INTERPOLATE_BACKWARD_MODE_CUBIC = 3 };
+typedef struct dg_interpolate_backward_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int64_t size;
+  int32_t mode; /* DG_INTERPOLATE_BACKWARD_MODE_* */
+  int32_t align_corners; /* 0 or 1 */
+  const int64_t *step;
+  size_t step_count;
+} dg_interpolate_backward_attributes_t;
 
 /* isfinite(x: T) -> y: bool */
 #define DG_OP_ISFINITE "isfinite"

@@ -351,6 +351,14 @@ def cross_entropy_probabilities(
 def cumprod(x: Tensor | float, axis: int, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def cumsum(x: Tensor | float, axis: int, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def div(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def dropout(
+    x: Tensor | float,
+    p: float = 0.5,
+    seed: int = ...,
+    offset: int = ...,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def elu(x: Tensor | float, alpha: float = 1.0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def embedding(
     weight: Tensor | float, index: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -428,6 +436,16 @@ def instance_norm(
 ) -> Tensor: ...
 def interpolate(
     x: Tensor | float,
+    axis: int = -1,
+    size: int = ...,
+    mode: str = "nearest",
+    align_corners: bool = False,
+    step: int | Sequence[int] = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def interpolate_backward(
+    dy: Tensor | float,
     axis: int = -1,
     size: int = ...,
     mode: str = "nearest",

@@ -1902,6 +1902,46 @@ Tensor div(const Arg &a, const Arg &b) {
   return call_op(op_def(OpId::div), arguments, 2, nullptr)[0];
 }
 
+// ---- dropout
+static const dg_dtype_t dropout_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef dropout_types[] = {{"T", dropout_T, DG_DTYPE_NONE, false}};
+static const InputDef dropout_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef dropout_attributes[] = {
+    {"p", AttributeKind::real, offsetof(dg_dropout_attributes_t, p), false, -1, 0, -1, nullptr, "0.5"},
+    {"seed", AttributeKind::uint64, offsetof(dg_dropout_attributes_t, seed), true, -1, 0, -1, nullptr, ""},
+    {"offset", AttributeKind::uint64, offsetof(dg_dropout_attributes_t, offset), true, -1, 0, -1, nullptr, ""}};
+static const dg_dropout_attributes_t dropout_defaults = {sizeof(dg_dropout_attributes_t), 0.5, 0, 0};
+static const OutputDef dropout_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void dropout_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_dropout_attributes_t *>(c.attributes);
+  if (!((at.p >= 0) && (at.p <= 1))) reject(op_def(OpId::dropout), c, "p must be between 0 and 1");
+}
+static void dropout_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static const uint16_t dropout_saves_inputs[] = {0};
+static const uint16_t dropout_saves_outputs[] = {0};
+static const bool dropout_differentiable[] = {true};
+static void dropout_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_dropout_attributes_t>();
+  if (g.needs(0)) g.set(0, dropout(g.gradient(0), at.p, at.seed, at.offset));
+}
+static void dropout_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_dropout_attributes_t *>(c.attributes);
+  const auto v_dropped = lt(uniform(c.inputs[0].shape(), DG_DTYPE_FLOAT32, at.seed, at.offset, device), at.p);
+  const auto v_y = (masked_fill(wide(c.inputs[0]), v_dropped, 0) * ((at.p < 1) ? (1 / (1 - at.p)) : 1.0));
+  y[0] = v_y;
+}
+static const OpId dropout_parts[] = {OpId::lt, OpId::masked_fill, OpId::uniform, OpId::dropout};
+Tensor dropout(const Arg &x, double p, uint64_t seed, uint64_t offset) {
+  dg_dropout_attributes_t at = dropout_defaults;
+  at.p = p;
+  at.seed = seed;
+  at.offset = offset;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::dropout), arguments, 1, &at)[0];
+}
+
 // ---- elu
 static const dg_dtype_t elu_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef elu_types[] = {{"T", elu_T, DG_DTYPE_FLOAT32, false}};
@@ -2563,9 +2603,16 @@ static void interpolate_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_attributes_t *>(c.attributes);
   shapes[0] = with_size(c.inputs[0].shape(), at.axis, at.size);
 }
+static const uint16_t interpolate_saves_inputs[] = {0};
+static const uint16_t interpolate_saves_outputs[] = {0};
+static const bool interpolate_differentiable[] = {true};
+static void interpolate_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_interpolate_attributes_t>();
+  if (g.needs(0)) g.set(0, interpolate_backward(g.gradient(0), at.axis, g.meta(0).shape[at.axis], at.mode, bool(at.align_corners), IntList(at.step, at.step_count)));
+}
 static void interpolate_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_attributes_t *>(c.attributes);
-  const auto v_y = sampled(c.inputs[0], at.axis, at.size, at.mode, bool(at.align_corners), IntList(at.step, at.step_count));
+  const auto v_y = sampled(wide(c.inputs[0]), at.axis, at.size, at.mode, bool(at.align_corners), IntList(at.step, at.step_count));
   y[0] = v_y;
 }
 static const OpId interpolate_parts[] = {OpId::interpolate};
@@ -2578,6 +2625,55 @@ Tensor interpolate(const Arg &x, int64_t axis, int64_t size, int32_t mode, bool 
   at.step = step.data, at.step_count = step.count;
   Arg arguments[] = {x};
   return call_op(op_def(OpId::interpolate), arguments, 1, &at)[0];
+}
+
+// ---- interpolate_backward
+static const dg_dtype_t interpolate_backward_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef interpolate_backward_types[] = {{"T", interpolate_backward_T, DG_DTYPE_NONE, false}};
+static const InputDef interpolate_backward_inputs[] = {{"dy", 0, false, DG_DTYPE_NONE, false, false}};
+static const char *const interpolate_backward_mode_values[] = {"nearest", "nearest_exact", "linear", "cubic", nullptr};
+static const AttributeDef interpolate_backward_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_interpolate_backward_attributes_t, axis), false, 0, 0, -1, nullptr, "-1"},
+    {"size", AttributeKind::integer, offsetof(dg_interpolate_backward_attributes_t, size), true, -1, 0, -1, nullptr, ""},
+    {"mode", AttributeKind::enumeration, offsetof(dg_interpolate_backward_attributes_t, mode), false, -1, 0, -1, interpolate_backward_mode_values, "nearest"},
+    {"align_corners", AttributeKind::boolean, offsetof(dg_interpolate_backward_attributes_t, align_corners), false, -1, 0, -1, nullptr, "False"},
+    {"step", AttributeKind::ints, offsetof(dg_interpolate_backward_attributes_t, step), false, -1, 2, -1, nullptr, "0"}};
+static const int64_t interpolate_backward_step_default[] = {0, 0};
+static const dg_interpolate_backward_attributes_t interpolate_backward_defaults = {sizeof(dg_interpolate_backward_attributes_t), -1, 0, DG_INTERPOLATE_BACKWARD_MODE_NEAREST, 0, interpolate_backward_step_default, 2};
+static const OutputDef interpolate_backward_outputs[] = {{"dx", 0, false, DG_DTYPE_NONE, -1}};
+static void interpolate_backward_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_backward_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() > 0)) reject(op_def(OpId::interpolate_backward), c, "dy must have an axis that was sampled");
+  if (!((at.size > 0) && (c.inputs[0].shape()[at.axis] > 0))) reject(op_def(OpId::interpolate_backward), c, "size must be positive, and the axis not empty");
+  if (!((!bool(at.align_corners)) || (at.mode == DG_INTERPOLATE_BACKWARD_MODE_LINEAR) || (at.mode == DG_INTERPOLATE_BACKWARD_MODE_CUBIC))) reject(op_def(OpId::interpolate_backward), c, "align_corners is for linear and cubic: nearest has no use for it");
+  if (!(((IntList(at.step, at.step_count)[0] > 0) && (IntList(at.step, at.step_count)[1] > 0)) || ((IntList(at.step, at.step_count)[0] == 0) && (IntList(at.step, at.step_count)[1] == 0)))) reject(op_def(OpId::interpolate_backward), c, "step must be two positive numbers, or 0 for the ratio of the sizes");
+}
+static void interpolate_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_backward_attributes_t *>(c.attributes);
+  shapes[0] = with_size(c.inputs[0].shape(), at.axis, at.size);
+}
+static const uint16_t interpolate_backward_saves_inputs[] = {0};
+static const uint16_t interpolate_backward_saves_outputs[] = {0};
+static const bool interpolate_backward_differentiable[] = {true};
+static void interpolate_backward_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_interpolate_backward_attributes_t>();
+  if (g.needs(0)) g.set(0, interpolate(g.gradient(0), at.axis, g.meta(0).shape[at.axis], at.mode, bool(at.align_corners), IntList(at.step, at.step_count)));
+}
+static void interpolate_backward_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_backward_attributes_t *>(c.attributes);
+  const auto v_dx = sampled_backward(wide(c.inputs[0]), at.axis, at.size, at.mode, bool(at.align_corners), IntList(at.step, at.step_count));
+  y[0] = v_dx;
+}
+static const OpId interpolate_backward_parts[] = {OpId::interpolate_backward};
+Tensor interpolate_backward(const Arg &dy, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step) {
+  dg_interpolate_backward_attributes_t at = interpolate_backward_defaults;
+  at.axis = axis;
+  at.size = size;
+  at.mode = mode;
+  at.align_corners = align_corners;
+  at.step = step.data, at.step_count = step.count;
+  Arg arguments[] = {dy};
+  return call_op(op_def(OpId::interpolate_backward), arguments, 1, &at)[0];
 }
 
 // ---- isfinite
@@ -4972,6 +5068,7 @@ const OpDef op_table[] = {
     {"cumprod", "Products of the elements up to each along an axis. Integers are multiplied as int64.", ops::cumprod_inputs, ops::cumprod_attributes, ops::cumprod_outputs, ops::cumprod_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumprod_attributes_t), &ops::cumprod_defaults, nullptr, ops::cumprod_infer, ops::cumprod_gradient, ops::cumprod_saves_inputs, ops::cumprod_saves_outputs, ops::cumprod_differentiable, nullptr, nullptr},
     {"cumsum", "Sums of the elements up to each along an axis. Integers are summed as int64.", ops::cumsum_inputs, ops::cumsum_attributes, ops::cumsum_outputs, ops::cumsum_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumsum_attributes_t), &ops::cumsum_defaults, nullptr, ops::cumsum_infer, ops::cumsum_gradient, ops::cumsum_saves_inputs, ops::cumsum_saves_outputs, ops::cumsum_differentiable, nullptr, nullptr},
     {"div", "a / b, true division.", ops::div_inputs, nullptr, ops::div_outputs, ops::div_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::div_gradient, ops::div_saves_inputs, ops::div_saves_outputs, ops::div_differentiable, nullptr, nullptr},
+    {"dropout", "0 where the float32 number that uniform draws for the element is below p, else x / (1 - p).", ops::dropout_inputs, ops::dropout_attributes, ops::dropout_outputs, ops::dropout_types, 1, 3, 1, 1, 1, false, false, false, false, sizeof(dg_dropout_attributes_t), &ops::dropout_defaults, ops::dropout_require, ops::dropout_infer, ops::dropout_gradient, ops::dropout_saves_inputs, ops::dropout_saves_outputs, ops::dropout_differentiable, ops::dropout_decompose, ops::dropout_parts},
     {"elu", "x where it is positive, else alpha * (exp(x) - 1).", ops::elu_inputs, ops::elu_attributes, ops::elu_outputs, ops::elu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_elu_attributes_t), &ops::elu_defaults, nullptr, nullptr, ops::elu_gradient, ops::elu_saves_inputs, ops::elu_saves_outputs, ops::elu_differentiable, ops::elu_decompose, ops::elu_parts},
     {"embedding", "Rows of a table (rows, width), picked by index.", ops::embedding_inputs, nullptr, ops::embedding_outputs, ops::embedding_types, 2, 0, 1, 2, 1, false, false, false, false, 0, nullptr, ops::embedding_require, ops::embedding_infer, ops::embedding_gradient, ops::embedding_saves_inputs, ops::embedding_saves_outputs, ops::embedding_differentiable, ops::embedding_decompose, ops::embedding_parts},
     {"embedding_backward", "The gradient of embedding: rows of dy added into a table of zeros.", ops::embedding_backward_inputs, ops::embedding_backward_attributes, ops::embedding_backward_outputs, ops::embedding_backward_types, 2, 1, 1, 2, 1, false, false, false, false, sizeof(dg_embedding_backward_attributes_t), &ops::embedding_backward_defaults, ops::embedding_backward_require, ops::embedding_backward_infer, ops::embedding_backward_gradient, ops::embedding_backward_saves_inputs, ops::embedding_backward_saves_outputs, ops::embedding_backward_differentiable, ops::embedding_backward_decompose, ops::embedding_backward_parts},
@@ -4999,7 +5096,8 @@ const OpDef op_table[] = {
     {"huber_loss", "d * d / 2 for differences d up to delta, delta * (|d| - delta / 2) beyond it; averaged, summed or each.", ops::huber_loss_inputs, ops::huber_loss_attributes, ops::huber_loss_outputs, ops::huber_loss_types, 2, 2, 1, 1, 1, false, false, false, false, sizeof(dg_huber_loss_attributes_t), &ops::huber_loss_defaults, ops::huber_loss_require, ops::huber_loss_infer, ops::huber_loss_gradient, ops::huber_loss_saves_inputs, ops::huber_loss_saves_outputs, ops::huber_loss_differentiable, ops::huber_loss_decompose, ops::huber_loss_parts},
     {"hypot", "sqrt(a * a + b * b), which does not overflow on the way.", ops::hypot_inputs, nullptr, ops::hypot_outputs, ops::hypot_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::hypot_gradient, ops::hypot_saves_inputs, ops::hypot_saves_outputs, ops::hypot_differentiable, ops::hypot_decompose, ops::hypot_parts},
     {"instance_norm", "(x - mean) / sqrt(variance + epsilon) over the axes behind the channels, axis 1, then times weight plus bias for each channel.", ops::instance_norm_inputs, ops::instance_norm_attributes, ops::instance_norm_outputs, ops::instance_norm_types, 3, 1, 1, 1, 1, false, false, false, false, sizeof(dg_instance_norm_attributes_t), &ops::instance_norm_defaults, ops::instance_norm_require, ops::instance_norm_infer, nullptr, nullptr, nullptr, nullptr, ops::instance_norm_decompose, ops::instance_norm_parts},
-    {"interpolate", "One axis of x sampled anew at `size` places: from the nearest element, or from the line or the cubic through those around; step is how far apart the places are on the old axis, as a fraction, (0, 0) for old size / new size.", ops::interpolate_inputs, ops::interpolate_attributes, ops::interpolate_outputs, ops::interpolate_types, 1, 5, 1, 1, 1, false, false, false, false, sizeof(dg_interpolate_attributes_t), &ops::interpolate_defaults, ops::interpolate_require, ops::interpolate_infer, nullptr, nullptr, nullptr, nullptr, ops::interpolate_decompose, ops::interpolate_parts},
+    {"interpolate", "One axis of x sampled anew at `size` places: from the nearest element, or from the line or the cubic through those around; step is how far apart the places are on the old axis, as a fraction, (0, 0) for old size / new size.", ops::interpolate_inputs, ops::interpolate_attributes, ops::interpolate_outputs, ops::interpolate_types, 1, 5, 1, 1, 1, false, false, false, false, sizeof(dg_interpolate_attributes_t), &ops::interpolate_defaults, ops::interpolate_require, ops::interpolate_infer, ops::interpolate_gradient, ops::interpolate_saves_inputs, ops::interpolate_saves_outputs, ops::interpolate_differentiable, ops::interpolate_decompose, ops::interpolate_parts},
+    {"interpolate_backward", "The gradient of interpolate, for an axis that had `size` elements.", ops::interpolate_backward_inputs, ops::interpolate_backward_attributes, ops::interpolate_backward_outputs, ops::interpolate_backward_types, 1, 5, 1, 1, 1, false, false, false, false, sizeof(dg_interpolate_backward_attributes_t), &ops::interpolate_backward_defaults, ops::interpolate_backward_require, ops::interpolate_backward_infer, ops::interpolate_backward_gradient, ops::interpolate_backward_saves_inputs, ops::interpolate_backward_saves_outputs, ops::interpolate_backward_differentiable, ops::interpolate_backward_decompose, ops::interpolate_backward_parts},
     {"isfinite", "Whether x is neither infinite nor NaN.", ops::isfinite_inputs, nullptr, ops::isfinite_outputs, ops::isfinite_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isfinite_decompose, ops::isfinite_parts},
     {"isinf", "Whether x is infinite.", ops::isinf_inputs, nullptr, ops::isinf_outputs, ops::isinf_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isinf_decompose, ops::isinf_parts},
     {"isnan", "Whether x is NaN.", ops::isnan_inputs, nullptr, ops::isnan_outputs, ops::isnan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isnan_decompose, ops::isnan_parts},
@@ -5087,6 +5185,6 @@ const OpDef op_table[] = {
     {"where", "Elements of x where the condition holds, of y elsewhere.", ops::where_inputs, nullptr, ops::where_outputs, ops::where_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::where_gradient, ops::where_saves_inputs, ops::where_saves_outputs, ops::where_differentiable, nullptr, nullptr},
 };
 
-const int op_count = 174;
+const int op_count = 176;
 
 }  // namespace dougong

@@ -6,7 +6,7 @@
 
 namespace dougong {
 
-enum class OpId : uint16_t { abs, acos, acosh, adagrad, adamw, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, add, addcdiv, addcmul, addmm, all, any, arange, argmax, argmin, asin, asinh, atan, atan2, atanh, avg_pool1d, avg_pool2d, avg_pool2d_backward, avg_pool3d, batch_norm, batch_norm_backward, binary_cross_entropy, binary_cross_entropy_with_logits, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, bmm, border_pad, cast, cat, ceil, celu, clamp, conv1d, conv2d, conv2d_backward_input, conv2d_backward_weight, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, copy, copysign, cos, cosh, count_nonzero, cross_entropy, cross_entropy_backward, cross_entropy_probabilities, cumprod, cumsum, div, elu, embedding, embedding_backward, eq, erf, erfc, exp, exp2, expm1, floor, floor_divide, fmod, full, gather, ge, gelu, gelu_backward, gelu_tanh, group_norm, gru_cell, gt, hardsigmoid, hardswish, hardtanh, huber_loss, hypot, instance_norm, interpolate, isfinite, isinf, isnan, kl_div, l1_loss, lamb, layer_norm, layer_norm_backward, le, leaky_relu, left_shift, lerp, log, log10, log1p, log2, log_sigmoid, log_softmax, log_softmax_backward, logaddexp, logical_and, logical_not, logical_or, logical_xor, logsumexp, lstm_cell, lt, masked_fill, matmul, max, max_pool1d, max_pool2d, max_pool2d_backward, max_pool3d, maximum, mean, min, minimum, mish, mse_loss, mul, ne, neg, nll_loss, norm, normal, pad, pow, prod, reciprocal, relu, remainder, right_shift, rms_norm, rms_norm_backward, rmsprop, rotary_embedding, round, rsqrt, scaled_dot_product_attention, scaled_dot_product_attention_backward, scatter, selu, sgd, sigmoid, sign, silu, sin, sinh, smooth_l1_loss, softmax, softmax_backward, softplus, softsign, sort, sqrt, square, sub, sum, tan, tanh, trunc, uniform, var, where };
+enum class OpId : uint16_t { abs, acos, acosh, adagrad, adamw, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, add, addcdiv, addcmul, addmm, all, any, arange, argmax, argmin, asin, asinh, atan, atan2, atanh, avg_pool1d, avg_pool2d, avg_pool2d_backward, avg_pool3d, batch_norm, batch_norm_backward, binary_cross_entropy, binary_cross_entropy_with_logits, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, bmm, border_pad, cast, cat, ceil, celu, clamp, conv1d, conv2d, conv2d_backward_input, conv2d_backward_weight, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, copy, copysign, cos, cosh, count_nonzero, cross_entropy, cross_entropy_backward, cross_entropy_probabilities, cumprod, cumsum, div, dropout, elu, embedding, embedding_backward, eq, erf, erfc, exp, exp2, expm1, floor, floor_divide, fmod, full, gather, ge, gelu, gelu_backward, gelu_tanh, group_norm, gru_cell, gt, hardsigmoid, hardswish, hardtanh, huber_loss, hypot, instance_norm, interpolate, interpolate_backward, isfinite, isinf, isnan, kl_div, l1_loss, lamb, layer_norm, layer_norm_backward, le, leaky_relu, left_shift, lerp, log, log10, log1p, log2, log_sigmoid, log_softmax, log_softmax_backward, logaddexp, logical_and, logical_not, logical_or, logical_xor, logsumexp, lstm_cell, lt, masked_fill, matmul, max, max_pool1d, max_pool2d, max_pool2d_backward, max_pool3d, maximum, mean, min, minimum, mish, mse_loss, mul, ne, neg, nll_loss, norm, normal, pad, pow, prod, reciprocal, relu, remainder, right_shift, rms_norm, rms_norm_backward, rmsprop, rotary_embedding, round, rsqrt, scaled_dot_product_attention, scaled_dot_product_attention_backward, scatter, selu, sgd, sigmoid, sign, silu, sin, sinh, smooth_l1_loss, softmax, softmax_backward, softplus, softsign, sort, sqrt, square, sub, sum, tan, tanh, trunc, uniform, var, where };
 
 // One typed function an op. A number among the inputs is weak. Ops without inputs are told the device.
 namespace ops {
@@ -72,6 +72,7 @@ Tensor cross_entropy_probabilities(const Arg &x, const Arg &target, const Arg &w
 Tensor cumprod(const Arg &x, int64_t axis);
 Tensor cumsum(const Arg &x, int64_t axis);
 Tensor div(const Arg &a, const Arg &b);
+Tensor dropout(const Arg &x, double p, uint64_t seed, uint64_t offset);
 Tensor elu(const Arg &x, double alpha);
 Tensor embedding(const Arg &weight, const Arg &index);
 Tensor embedding_backward(const Arg &dy, const Arg &index, int64_t rows);
@@ -100,6 +101,7 @@ Tensor huber_loss(const Arg &x, const Arg &target, double delta, int32_t reducti
 Tensor hypot(const Arg &a, const Arg &b);
 Tensor instance_norm(const Arg &x, const Arg &weight, const Arg &bias, double epsilon);
 Tensor interpolate(const Arg &x, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step);
+Tensor interpolate_backward(const Arg &dy, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step);
 Tensor isfinite(const Arg &x);
 Tensor isinf(const Arg &x);
 Tensor isnan(const Arg &x);
