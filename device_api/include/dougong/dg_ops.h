@@ -22,6 +22,18 @@ extern "C" {
 /* acosh(x: T) -> y: T */
 #define DG_OP_ACOSH "acosh"
 
+/* adagrad(parameter: T, gradient: T, sum: T, lr: float, lr_decay: float, weight_decay: float, epsilon: float, step: int, maximize: bool) -> parameter_out: T = parameter, sum_out: T = sum */
+#define DG_OP_ADAGRAD "adagrad"
+typedef struct dg_adagrad_attributes_t {
+  size_t struct_size;
+  double lr;
+  double lr_decay;
+  double weight_decay;
+  double epsilon;
+  int64_t step;
+  int32_t maximize; /* 0 or 1 */
+} dg_adagrad_attributes_t;
+
 /* adamw(parameter: T, gradient: T, exp_avg: T, exp_avg_sq: T, lr: float, beta1: float, beta2: float, epsilon: float, weight_decay: float, step: int, decoupled: bool, maximize: bool) -> parameter_out: T = parameter, exp_avg_out: T = exp_avg, exp_avg_sq_out: T = exp_avg_sq */
 #define DG_OP_ADAMW "adamw"
 typedef struct dg_adamw_attributes_t {
@@ -35,6 +47,38 @@ typedef struct dg_adamw_attributes_t {
   int32_t decoupled; /* 0 or 1 */
   int32_t maximize; /* 0 or 1 */
 } dg_adamw_attributes_t;
+
+/* adaptive_avg_pool1d(x: T, output_size: ints) -> y: T */
+#define DG_OP_ADAPTIVE_AVG_POOL1D "adaptive_avg_pool1d"
+typedef struct dg_adaptive_avg_pool1d_attributes_t {
+  size_t struct_size;
+  const int64_t *output_size;
+  size_t output_size_count;
+} dg_adaptive_avg_pool1d_attributes_t;
+
+/* adaptive_avg_pool2d(x: T, output_size: ints) -> y: T */
+#define DG_OP_ADAPTIVE_AVG_POOL2D "adaptive_avg_pool2d"
+typedef struct dg_adaptive_avg_pool2d_attributes_t {
+  size_t struct_size;
+  const int64_t *output_size;
+  size_t output_size_count;
+} dg_adaptive_avg_pool2d_attributes_t;
+
+/* adaptive_max_pool1d(x: T, output_size: ints) -> y: T, indices: int64 */
+#define DG_OP_ADAPTIVE_MAX_POOL1D "adaptive_max_pool1d"
+typedef struct dg_adaptive_max_pool1d_attributes_t {
+  size_t struct_size;
+  const int64_t *output_size;
+  size_t output_size_count;
+} dg_adaptive_max_pool1d_attributes_t;
+
+/* adaptive_max_pool2d(x: T, output_size: ints) -> y: T, indices: int64 */
+#define DG_OP_ADAPTIVE_MAX_POOL2D "adaptive_max_pool2d"
+typedef struct dg_adaptive_max_pool2d_attributes_t {
+  size_t struct_size;
+  const int64_t *output_size;
+  size_t output_size_count;
+} dg_adaptive_max_pool2d_attributes_t;
 
 /* add(a: T, b: T) -> y: T */
 #define DG_OP_ADD "add"
@@ -120,6 +164,68 @@ typedef struct dg_argmin_attributes_t {
 /* atanh(x: T) -> y: T */
 #define DG_OP_ATANH "atanh"
 
+/* avg_pool1d(x: T, kernel_size: ints, stride: ints, padding: ints, ceil_mode: bool, count_include_pad: bool, divisor_override: int) -> y: T */
+#define DG_OP_AVG_POOL1D "avg_pool1d"
+typedef struct dg_avg_pool1d_attributes_t {
+  size_t struct_size;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  int32_t ceil_mode; /* 0 or 1 */
+  int32_t count_include_pad; /* 0 or 1 */
+  int64_t divisor_override;
+} dg_avg_pool1d_attributes_t;
+
+/* avg_pool2d(x: T, kernel_size: ints, stride: ints, padding: ints, ceil_mode: bool, count_include_pad: bool, divisor_override: int) -> y: T */
+#define DG_OP_AVG_POOL2D "avg_pool2d"
+typedef struct dg_avg_pool2d_attributes_t {
+  size_t struct_size;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  int32_t ceil_mode; /* 0 or 1 */
+  int32_t count_include_pad; /* 0 or 1 */
+  int64_t divisor_override;
+} dg_avg_pool2d_attributes_t;
+
+/* avg_pool2d_backward(dy: T, shape: ints, kernel_size: ints, stride: ints, padding: ints, ceil_mode: bool, count_include_pad: bool, divisor_override: int) -> dx: T */
+#define DG_OP_AVG_POOL2D_BACKWARD "avg_pool2d_backward"
+typedef struct dg_avg_pool2d_backward_attributes_t {
+  size_t struct_size;
+  const int64_t *shape;
+  size_t shape_count;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  int32_t ceil_mode; /* 0 or 1 */
+  int32_t count_include_pad; /* 0 or 1 */
+  int64_t divisor_override;
+} dg_avg_pool2d_backward_attributes_t;
+
+/* avg_pool3d(x: T, kernel_size: ints, stride: ints, padding: ints, ceil_mode: bool, count_include_pad: bool, divisor_override: int) -> y: T */
+#define DG_OP_AVG_POOL3D "avg_pool3d"
+typedef struct dg_avg_pool3d_attributes_t {
+  size_t struct_size;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  int32_t ceil_mode; /* 0 or 1 */
+  int32_t count_include_pad; /* 0 or 1 */
+  int64_t divisor_override;
+} dg_avg_pool3d_attributes_t;
+
 /* batch_norm(x: T, weight: T?, bias: T?, running_mean: accumulator(T)?, running_var: accumulator(T)?, epsilon: float) -> y: T, mean: accumulator(T), var: accumulator(T) */
 #define DG_OP_BATCH_NORM "batch_norm"
 typedef struct dg_batch_norm_attributes_t {
@@ -166,6 +272,16 @@ typedef struct dg_binary_cross_entropy_with_logits_attributes_t {
 /* bmm(a: T, b: T) -> y: T */
 #define DG_OP_BMM "bmm"
 
+/* border_pad(x: T, padding: ints, mode: enum) -> y: T */
+#define DG_OP_BORDER_PAD "border_pad"
+enum { DG_BORDER_PAD_MODE_REFLECT = 0, DG_BORDER_PAD_MODE_REPLICATE = 1, DG_BORDER_PAD_MODE_CIRCULAR = 2 };
+typedef struct dg_border_pad_attributes_t {
+  size_t struct_size;
+  const int64_t *padding;
+  size_t padding_count;
+  int32_t mode; /* DG_BORDER_PAD_MODE_* */
+} dg_border_pad_attributes_t;
+
 /* cast(x: T, dtype: dtype) -> y: U */
 #define DG_OP_CAST "cast"
 typedef struct dg_cast_attributes_t {
@@ -192,6 +308,19 @@ typedef struct dg_celu_attributes_t {
 
 /* clamp(x: T, min: T?, max: T?) -> y: T */
 #define DG_OP_CLAMP "clamp"
+
+/* conv1d(x: T, weight: T, bias: T?, stride: ints, padding: ints, dilation: ints, groups: int) -> y: T */
+#define DG_OP_CONV1D "conv1d"
+typedef struct dg_conv1d_attributes_t {
+  size_t struct_size;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int64_t groups;
+} dg_conv1d_attributes_t;
 
 /* conv2d(x: T, weight: T, bias: T?, stride: ints, padding: ints, dilation: ints, groups: int) -> y: T */
 #define DG_OP_CONV2D "conv2d"
@@ -235,6 +364,64 @@ typedef struct dg_conv2d_backward_weight_attributes_t {
   size_t dilation_count;
   int64_t groups;
 } dg_conv2d_backward_weight_attributes_t;
+
+/* conv3d(x: T, weight: T, bias: T?, stride: ints, padding: ints, dilation: ints, groups: int) -> y: T */
+#define DG_OP_CONV3D "conv3d"
+typedef struct dg_conv3d_attributes_t {
+  size_t struct_size;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int64_t groups;
+} dg_conv3d_attributes_t;
+
+/* conv_transpose1d(x: T, weight: T, bias: T?, stride: ints, padding: ints, output_padding: ints, dilation: ints, groups: int) -> y: T */
+#define DG_OP_CONV_TRANSPOSE1D "conv_transpose1d"
+typedef struct dg_conv_transpose1d_attributes_t {
+  size_t struct_size;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *output_padding;
+  size_t output_padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int64_t groups;
+} dg_conv_transpose1d_attributes_t;
+
+/* conv_transpose2d(x: T, weight: T, bias: T?, stride: ints, padding: ints, output_padding: ints, dilation: ints, groups: int) -> y: T */
+#define DG_OP_CONV_TRANSPOSE2D "conv_transpose2d"
+typedef struct dg_conv_transpose2d_attributes_t {
+  size_t struct_size;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *output_padding;
+  size_t output_padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int64_t groups;
+} dg_conv_transpose2d_attributes_t;
+
+/* conv_transpose3d(x: T, weight: T, bias: T?, stride: ints, padding: ints, output_padding: ints, dilation: ints, groups: int) -> y: T */
+#define DG_OP_CONV_TRANSPOSE3D "conv_transpose3d"
+typedef struct dg_conv_transpose3d_attributes_t {
+  size_t struct_size;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *output_padding;
+  size_t output_padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int64_t groups;
+} dg_conv_transpose3d_attributes_t;
 
 /* copy(x: T) -> y: T */
 #define DG_OP_COPY "copy"
@@ -303,6 +490,15 @@ typedef struct dg_cumsum_attributes_t {
 
 /* div(a: T, b: T) -> y: T */
 #define DG_OP_DIV "div"
+
+/* dropout(x: T, p: float, seed: uint64, offset: uint64) -> y: T */
+#define DG_OP_DROPOUT "dropout"
+typedef struct dg_dropout_attributes_t {
+  size_t struct_size;
+  double p;
+  uint64_t seed;
+  uint64_t offset;
+} dg_dropout_attributes_t;
 
 /* elu(x: T, alpha: float) -> y: T */
 #define DG_OP_ELU "elu"
@@ -424,6 +620,32 @@ typedef struct dg_instance_norm_attributes_t {
   double epsilon;
 } dg_instance_norm_attributes_t;
 
+/* interpolate(x: T, axis: axis, size: int, mode: enum, align_corners: bool, step: ints) -> y: T */
+#define DG_OP_INTERPOLATE "interpolate"
+enum { DG_INTERPOLATE_MODE_NEAREST = 0, DG_INTERPOLATE_MODE_NEAREST_EXACT = 1, DG_INTERPOLATE_MODE_LINEAR = 2, DG_INTERPOLATE_MODE_CUBIC = 3 };
+typedef struct dg_interpolate_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int64_t size;
+  int32_t mode; /* DG_INTERPOLATE_MODE_* */
+  int32_t align_corners; /* 0 or 1 */
+  const int64_t *step;
+  size_t step_count;
+} dg_interpolate_attributes_t;
+
+/* interpolate_backward(dy: T, axis: axis, size: int, mode: enum, align_corners: bool, step: ints) -> dx: T */
+#define DG_OP_INTERPOLATE_BACKWARD "interpolate_backward"
+enum { DG_INTERPOLATE_BACKWARD_MODE_NEAREST = 0, DG_INTERPOLATE_BACKWARD_MODE_NEAREST_EXACT = 1, DG_INTERPOLATE_BACKWARD_MODE_LINEAR = 2, DG_INTERPOLATE_BACKWARD_MODE_CUBIC = 3 };
+typedef struct dg_interpolate_backward_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int64_t size;
+  int32_t mode; /* DG_INTERPOLATE_BACKWARD_MODE_* */
+  int32_t align_corners; /* 0 or 1 */
+  const int64_t *step;
+  size_t step_count;
+} dg_interpolate_backward_attributes_t;
+
 /* isfinite(x: T) -> y: bool */
 #define DG_OP_ISFINITE "isfinite"
 
@@ -449,6 +671,19 @@ typedef struct dg_l1_loss_attributes_t {
   size_t struct_size;
   int32_t reduction; /* DG_L1_LOSS_REDUCTION_* */
 } dg_l1_loss_attributes_t;
+
+/* lamb(parameter: T, gradient: T, exp_avg: T, exp_avg_sq: T, lr: float, beta1: float, beta2: float, epsilon: float, weight_decay: float, step: int, maximize: bool) -> parameter_out: T = parameter, exp_avg_out: T = exp_avg, exp_avg_sq_out: T = exp_avg_sq */
+#define DG_OP_LAMB "lamb"
+typedef struct dg_lamb_attributes_t {
+  size_t struct_size;
+  double lr;
+  double beta1;
+  double beta2;
+  double epsilon;
+  double weight_decay;
+  int64_t step;
+  int32_t maximize; /* 0 or 1 */
+} dg_lamb_attributes_t;
 
 /* layer_norm(x: T, weight: T?, bias: T?, axes: int, epsilon: float) -> y: T, mean: accumulator(T), rstd: accumulator(T) */
 #define DG_OP_LAYER_NORM "layer_norm"
@@ -559,7 +794,22 @@ typedef struct dg_max_attributes_t {
   int32_t keepdim; /* 0 or 1 */
 } dg_max_attributes_t;
 
-/* max_pool2d(x: T, kernel_size: ints, stride: ints, padding: ints, dilation: ints) -> y: T, indices: int64 */
+/* max_pool1d(x: T, kernel_size: ints, stride: ints, padding: ints, dilation: ints, ceil_mode: bool) -> y: T, indices: int64 */
+#define DG_OP_MAX_POOL1D "max_pool1d"
+typedef struct dg_max_pool1d_attributes_t {
+  size_t struct_size;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int32_t ceil_mode; /* 0 or 1 */
+} dg_max_pool1d_attributes_t;
+
+/* max_pool2d(x: T, kernel_size: ints, stride: ints, padding: ints, dilation: ints, ceil_mode: bool) -> y: T, indices: int64 */
 #define DG_OP_MAX_POOL2D "max_pool2d"
 typedef struct dg_max_pool2d_attributes_t {
   size_t struct_size;
@@ -571,6 +821,7 @@ typedef struct dg_max_pool2d_attributes_t {
   size_t padding_count;
   const int64_t *dilation;
   size_t dilation_count;
+  int32_t ceil_mode; /* 0 or 1 */
 } dg_max_pool2d_attributes_t;
 
 /* max_pool2d_backward(dy: T, indices: int64, shape: ints) -> dx: T */
@@ -580,6 +831,21 @@ typedef struct dg_max_pool2d_backward_attributes_t {
   const int64_t *shape;
   size_t shape_count;
 } dg_max_pool2d_backward_attributes_t;
+
+/* max_pool3d(x: T, kernel_size: ints, stride: ints, padding: ints, dilation: ints, ceil_mode: bool) -> y: T, indices: int64 */
+#define DG_OP_MAX_POOL3D "max_pool3d"
+typedef struct dg_max_pool3d_attributes_t {
+  size_t struct_size;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int32_t ceil_mode; /* 0 or 1 */
+} dg_max_pool3d_attributes_t;
 
 /* maximum(a: T, b: T) -> y: T */
 #define DG_OP_MAXIMUM "maximum"
@@ -703,6 +969,18 @@ typedef struct dg_rms_norm_backward_attributes_t {
   int64_t axes;
   double epsilon;
 } dg_rms_norm_backward_attributes_t;
+
+/* rmsprop(parameter: T, gradient: T, square_avg: T, gradient_avg: T?, momentum_buffer: T?, lr: float, alpha: float, epsilon: float, weight_decay: float, momentum: float, maximize: bool) -> parameter_out: T = parameter, square_avg_out: T = square_avg, gradient_avg_out: T = gradient_avg, momentum_buffer_out: T = momentum_buffer */
+#define DG_OP_RMSPROP "rmsprop"
+typedef struct dg_rmsprop_attributes_t {
+  size_t struct_size;
+  double lr;
+  double alpha;
+  double epsilon;
+  double weight_decay;
+  double momentum;
+  int32_t maximize; /* 0 or 1 */
+} dg_rmsprop_attributes_t;
 
 /* rotary_embedding(x: T, cos: T, sin: T, interleaved: bool) -> y: T */
 #define DG_OP_ROTARY_EMBEDDING "rotary_embedding"

@@ -8,6 +8,19 @@ from . import Device, Tensor, dtype
 def abs(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def acos(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def acosh(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def adagrad(
+    parameter: Tensor | float,
+    gradient: Tensor | float,
+    sum: Tensor | float,
+    lr: float,
+    lr_decay: float = 0.0,
+    weight_decay: float = 0.0,
+    epsilon: float = 1e-10,
+    step: int = ...,
+    maximize: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def adamw(
     parameter: Tensor | float,
     gradient: Tensor | float,
@@ -24,6 +37,18 @@ def adamw(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]: ...
+def adaptive_avg_pool1d(
+    x: Tensor | float, output_size: int | Sequence[int], *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
+def adaptive_avg_pool2d(
+    x: Tensor | float, output_size: int | Sequence[int], *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
+def adaptive_max_pool1d(
+    x: Tensor | float, output_size: int | Sequence[int], *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
+def adaptive_max_pool2d(
+    x: Tensor | float, output_size: int | Sequence[int], *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def add(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def addcdiv(
     x: Tensor | float,
@@ -84,6 +109,51 @@ def asinh(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) 
 def atan(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def atan2(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def atanh(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def avg_pool1d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def avg_pool2d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def avg_pool2d_backward(
+    dy: Tensor | float,
+    shape: int | Sequence[int],
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def avg_pool3d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def batch_norm(
     x: Tensor | float,
     weight: Tensor | None = None,
@@ -127,6 +197,13 @@ def bitwise_not(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = 
 def bitwise_or(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def bitwise_xor(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def bmm(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def border_pad(
+    x: Tensor | float,
+    padding: int | Sequence[int],
+    mode: str = "reflect",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def cast(x: Tensor | float, dtype: dtype, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def cat(tensors: Sequence[Tensor], axis: int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def ceil(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
@@ -135,6 +212,17 @@ def clamp(
     x: Tensor | float,
     min: Tensor | None = None,
     max: Tensor | None = None,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv1d(
+    x: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
@@ -166,6 +254,53 @@ def conv2d_backward_weight(
     shape: int | Sequence[int],
     stride: int | Sequence[int] = 1,
     padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv3d(
+    x: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv_transpose1d(
+    x: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv_transpose2d(
+    x: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv_transpose3d(
+    x: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
     *,
@@ -216,6 +351,14 @@ def cross_entropy_probabilities(
 def cumprod(x: Tensor | float, axis: int, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def cumsum(x: Tensor | float, axis: int, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def div(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def dropout(
+    x: Tensor | float,
+    p: float = 0.5,
+    seed: int = ...,
+    offset: int = ...,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def elu(x: Tensor | float, alpha: float = 1.0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def embedding(
     weight: Tensor | float, index: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None
@@ -291,6 +434,26 @@ def instance_norm(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def interpolate(
+    x: Tensor | float,
+    axis: int = -1,
+    size: int = ...,
+    mode: str = "nearest",
+    align_corners: bool = False,
+    step: int | Sequence[int] = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def interpolate_backward(
+    dy: Tensor | float,
+    axis: int = -1,
+    size: int = ...,
+    mode: str = "nearest",
+    align_corners: bool = False,
+    step: int | Sequence[int] = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def isfinite(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def isinf(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def isnan(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
@@ -309,6 +472,21 @@ def l1_loss(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def lamb(
+    parameter: Tensor | float,
+    gradient: Tensor | float,
+    exp_avg: Tensor | float,
+    exp_avg_sq: Tensor | float,
+    lr: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    weight_decay: float = 0.01,
+    step: int = ...,
+    maximize: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 def layer_norm(
     x: Tensor | float,
     weight: Tensor | None = None,
@@ -384,12 +562,23 @@ def max(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def max_pool1d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def max_pool2d(
     x: Tensor | float,
     kernel_size: int | Sequence[int],
     stride: int | Sequence[int],
     padding: int | Sequence[int] = 0,
     dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
@@ -397,6 +586,16 @@ def max_pool2d_backward(
     dy: Tensor | float,
     indices: Tensor | float,
     shape: int | Sequence[int],
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def max_pool3d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
@@ -485,6 +684,21 @@ def rms_norm_backward(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> tuple[Tensor, Tensor]: ...
+def rmsprop(
+    parameter: Tensor | float,
+    gradient: Tensor | float,
+    square_avg: Tensor | float,
+    gradient_avg: Tensor | None = None,
+    momentum_buffer: Tensor | None = None,
+    lr: float = ...,
+    alpha: float = 0.99,
+    epsilon: float = 1e-08,
+    weight_decay: float = 0.0,
+    momentum: float = 0.0,
+    maximize: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 def rotary_embedding(
     x: Tensor | float,
     cos: Tensor | float,
