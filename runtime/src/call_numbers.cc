@@ -81,7 +81,8 @@ void CallNumbers::read_operands(const dg_kernel_call_t &call) {
     if (tensor) {
       operand.sizes.assign(tensor->shape, tensor->shape + tensor->ndim);
       operand.strides.assign(tensor->strides, tensor->strides + tensor->ndim);
-      operand.dense = is_dense(Shape(tensor->shape, size_t(tensor->ndim)), Shape(tensor->strides, size_t(tensor->ndim)));
+      operand.dense =
+          is_dense(Shape(tensor->shape, size_t(tensor->ndim)), Shape(tensor->strides, size_t(tensor->ndim)));
     }
     operands_.push_back(std::move(operand));
   }
@@ -195,9 +196,12 @@ bool CallNumbers::find_list(const std::string &name, int64_t &value) const {
     return true;
   }
   for (const Operand &operand : operands_) {
-    if (stem == operand.name + "_size" && number < operand.sizes.size()) value = operand.sizes[number];
-    else if (stem == operand.name + "_stride" && number < operand.strides.size()) value = operand.strides[number];
-    else continue;
+    if (stem == operand.name + "_size" && number < operand.sizes.size())
+      value = operand.sizes[number];
+    else if (stem == operand.name + "_stride" && number < operand.strides.size())
+      value = operand.strides[number];
+    else
+      continue;
     return true;
   }
   for (int i = 0; i < op_.attribute_count; ++i) {

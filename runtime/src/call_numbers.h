@@ -21,9 +21,9 @@ class CallNumbers {
   const std::string &form() const { return form_; }
   SourceRequest request() const;
 
-  int operand(const std::string &name) const;                // throws INTERNAL for an unknown name
-  int offset_of(const std::string &name) const;              // the operand of `x_offset`, or -1
-  int64_t integer(const std::string &name) const;            // of sizes, strides and integer attributes
+  int operand(const std::string &name) const;      // throws INTERNAL for an unknown name
+  int offset_of(const std::string &name) const;    // the operand of `x_offset`, or -1
+  int64_t integer(const std::string &name) const;  // of sizes, strides and integer attributes
   // Writes a number as a value of that type, unless `to` is null; returns its bytes.
   uint32_t store(const std::string &name, const std::string &type, void *to) const;
 

@@ -26,10 +26,10 @@ struct PreparedPass {
   dg_function_t *function;
   dg_launch_t launch;
   std::vector<dg_argument_t> arguments;
-  std::vector<uint64_t> values;                  // what arguments point to
-  std::vector<std::pair<size_t, int>> buffers;   // argument, operand
-  std::vector<std::pair<size_t, int>> offsets;   // the same for `<operand>_offset`, in elements
-  int flag = -1, flag_offset = -1;               // the argument that an index out of range is told by
+  std::vector<uint64_t> values;                 // what arguments point to
+  std::vector<std::pair<size_t, int>> buffers;  // argument, operand
+  std::vector<std::pair<size_t, int>> offsets;  // the same for `<operand>_offset`, in elements
+  int flag = -1, flag_offset = -1;              // the argument that an index out of range is told by
 };
 
 struct Prepared {
@@ -99,7 +99,8 @@ class Generated {
     for (const std::string &option : text.options) options.push_back(option.c_str());
     options.push_back(nullptr);
     const char *log = "";
-    const dg_status_t status = api_.module_compile(device_.handle(), text.source.c_str(), options.data(), &module, &log);
+    const dg_status_t status =
+        api_.module_compile(device_.handle(), text.source.c_str(), options.data(), &module, &log);
     if (status != DG_STATUS_OK)
       fail(status, "the generated kernel %s was not compiled for %s: %s\n%s", op_.name, device_.name().c_str(), log,
            text.source.c_str());
@@ -149,12 +150,12 @@ class Generated {
   dg_status_t check_indices(const PreparedPass &pass, const dg_kernel_call_t &call) const {
     const dg_device_api_t &api = device_.api();
     int32_t flag = 0;
-    dg_status_t status = api.copy_host_to_device(call.device, call.workspace, call.workspace_offset, &flag, sizeof flag,
-                                                 call.stream);
+    dg_status_t status =
+        api.copy_host_to_device(call.device, call.workspace, call.workspace_offset, &flag, sizeof flag, call.stream);
     if (status == DG_STATUS_OK) status = launch(pass, call);
     if (status == DG_STATUS_OK)
-      status = api.copy_device_to_host(call.device, &flag, call.workspace, call.workspace_offset, sizeof flag,
-                                       call.stream);
+      status =
+          api.copy_device_to_host(call.device, &flag, call.workspace, call.workspace_offset, sizeof flag, call.stream);
     if (status == DG_STATUS_OK && flag)
       fail(DG_STATUS_OUT_OF_RANGE, "%s: an index points outside its axis; nothing was written", op_.name);
     return status;
@@ -187,7 +188,8 @@ class Generated {
 
 dg_status_t plan(const dg_kernel_call_t *call, uint64_t *out_workspace_size, void **out_plan) {
   *out_workspace_size = 0;
-  return static_cast<Generated *>(call->user_data)->plan(*call, out_workspace_size, reinterpret_cast<Prepared **>(out_plan));
+  return static_cast<Generated *>(call->user_data)
+      ->plan(*call, out_workspace_size, reinterpret_cast<Prepared **>(out_plan));
 }
 
 void plan_destroy(void *, void *plan) { delete static_cast<Prepared *>(plan); }

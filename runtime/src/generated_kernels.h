@@ -28,7 +28,7 @@ struct SourceRequest {
   std::string op, dialect;
   std::vector<Operand> operands;  // inputs, then outputs
   int rank = 0;                   // of an elementwise call, after axes were joined
-  bool few = false;         // not many elements in the first output
+  bool few = false;               // not many elements in the first output
   bool wide_index = false;        // offsets need 64 bits
   bool doubles = true;            // the chip has float64
   uint32_t max_group = 1, shared_memory = 0;

@@ -81,7 +81,7 @@ struct OpDef {
   bool variadic;         // the one input is a list
   bool front;            // callers go through fronts.cc
   bool has_alias;
-  bool generated;        // the generator writes kernels for it
+  bool generated;  // the generator writes kernels for it
   uint16_t attributes_size;
   const void *defaults;                              // an attribute struct with the default values, or null
   void (*require)(const OpCall &call);               // throws; null: nothing to check

@@ -9,7 +9,7 @@
  *
  * A *module* is compiled code; a *function* is one entry of it and lives as long as its module. The host keeps what
  * module_get_binary gives and loads it in a later process, under a key of source, options and `compiler_id`: the same
- * key must mean the same binary [CMP-005].
+ * key must mean the same binary.
  *
  * A compiler's complaints are for people: they come back as text, whole, in the vendor's words.
  *
