@@ -6,6 +6,7 @@
 
 #include "dtype.h"
 #include "gradients.h"
+#include "index_words.h"
 #include "shape_rules.h"
 
 namespace dougong::ops {
