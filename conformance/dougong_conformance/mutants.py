@@ -27,7 +27,7 @@ from .report import write_json
 from .resolve import resolve
 from .run import CannotJudge
 
-NATIVE = ("abi", "memory", "stream", "kernel")
+LEVELS = ("abi", "memory", "stream", "kernel", "grad")
 UNMUTATED = "none"
 CUT_SHORT = 20.0  # seconds for one case: a fault that hangs is killed by its deadline
 
@@ -86,6 +86,9 @@ SYNCHRONOUS = _faults(
     workspace_overrun="kernel/neg/float32/*/dense",
     dirty_workspace="kernel/neg/float32/*/dense",
     plan_serves_once="kernel/neg/float32/*/dense",
+    forgotten_term="grad/softmax/device/last grad/softmax/device-corners/*",
+    forgotten_broadcast="grad/add/device/broadcast-axes grad/mul/device/broadcast-axes",
+    other_side="grad/relu/kink-*",
     leaks="memory/*",
     misaligned="memory/*",
     upload_last_byte="memory/*",
@@ -207,7 +210,7 @@ def judge(
 ) -> Tally:
     """Every fault; and the wrapper without a fault, on all cases that a fault was looked for in or found by."""
     faults = list(faults)
-    everything = load_cases(NATIVE) if everything is None else everything
+    everything = load_cases(LEVELS) if everything is None else everything
     looked_at = matching(everything, [glob for fault in faults for glob in fault.look])
     tally = Tally()
     with ThreadPoolExecutor(jobs) as threads:

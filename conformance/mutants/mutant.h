@@ -34,6 +34,7 @@ struct Fault {
 // One table a file, ended by a null name.
 extern const Fault layout_faults[];
 extern const Fault number_faults[];
+extern const Fault gradient_faults[];
 extern const Fault contract_faults[];
 extern const Fault plan_faults[];
 extern const Fault memory_faults[];

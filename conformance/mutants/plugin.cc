@@ -53,7 +53,7 @@ std::string own_name() {
 
 const Fault *find_fault(const std::string &name) {
   for (const Fault *table :
-       {layout_faults, number_faults, contract_faults, plan_faults, memory_faults, stream_faults}) {
+       {layout_faults, number_faults, gradient_faults, contract_faults, plan_faults, memory_faults, stream_faults}) {
     for (; table->name; ++table) {
       if (name == std::string("mutant_") + table->name) return table;
     }

@@ -13,7 +13,7 @@ from dougong_conformance.gradients import Gradients
 from dougong_conformance.resolve import resolve
 from dougong_conformance.session import Session
 from dougong_conformance.subjects import Subject
-from dougong_conformance.suites import grad
+from dougong_conformance.suites import grad, views
 
 
 @pytest.fixture(scope="module")
@@ -232,6 +232,16 @@ def test_device_that_is_wrong_at_corners_is_caught(host, change):
     assert survivors(device, "device-corners", ops, grad.on_device) == sorted(ops)
     change(lambda asked, place, inputs, found: [g * (1 + 1e-4 * (place == "host:0")) for g in found])
     assert survivors(device, "device-corners", ops, grad.on_device) == []
+
+
+@pytest.mark.parametrize("name", views.MAPS)
+def test_other_map_than_the_views_is_caught(session, monkeypatch, name):
+    views.is_transposed(name, session)
+    ours, numpys = views.MAPS[name]
+    if not numpys(np.zeros(views.SHAPE)).size:
+        return
+    monkeypatch.setitem(views.MAPS, name, (ours, lambda x: numpys(x[::-1])))
+    assert "not the transposed map" in fails(views.is_transposed, name, session)
 
 
 @pytest.mark.parametrize("number", range(len(grad.kinks())))

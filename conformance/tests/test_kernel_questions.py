@@ -24,9 +24,9 @@ def answer(name: str, *inputs: np.ndarray, **values) -> Answer:
 
 
 def test_attribute_structs_hold_the_values_and_their_size():
-    values = {"kernel_size": (2, 3), "stride": (1, 1), "padding": (0, 1), "dilation": (1, 2)}
+    values = {"kernel_size": (2, 3), "stride": (1, 1), "padding": (0, 1), "dilation": (1, 2), "ceil_mode": True}
     struct, _alive = attributes.make(op("max_pool2d"), values)
-    assert struct.struct_size == 72
+    assert (struct.struct_size, struct.ceil_mode) == (80, 1)
     assert [struct.kernel_size[i] for i in range(struct.kernel_size_count)] == [2, 3]
     assert [struct.dilation[i] for i in range(struct.dilation_count)] == [1, 2]
 

@@ -31,7 +31,7 @@ def test_the_name_of_each_mutant_is_a_plugins_name() -> None:
 
 
 def test_each_fault_is_looked_for_among_cases_that_there_are() -> None:
-    everything = load_cases(mutants.NATIVE)
+    everything = load_cases(mutants.LEVELS)
     assert [f.name for f in FAULTS for glob in f.look if not mutants.matching(everything, [glob])] == []
 
 

@@ -14,7 +14,7 @@ from dougong_conformance.session import Session
 from dougong_conformance.suites import train
 from dougong_conformance.suites.training import learned, precision, recompute
 from dougong_conformance.train import half, tasks, text
-from dougong_conformance.train.tasks import GPT, LSTM, Run
+from dougong_conformance.train.tasks import GPT, LSTM, RESNET, Run
 
 
 @pytest.fixture
@@ -119,6 +119,18 @@ def test_right_steps_keep_the_curve(session, task):
 def test_network_that_does_not_learn_fails(session, task, word):
     lazy = dataclasses.replace(task, rate=1e-6, steps=5)
     assert word in fails(learned.learns, lazy, session)
+
+
+def test_statistics_that_are_not_kept_fail(session, monkeypatch):
+    """In training a batch norm has those of its batch, so that only the held-out digits show it."""
+
+    def forgetful(run: Run) -> None:
+        for module in run.model.modules():
+            if isinstance(module, run.dougong.nn.BatchNorm2d):
+                module.momentum = 0.0
+
+    with_run(monkeypatch, forgetful)
+    assert "held-out accuracy" in fails(learned.learns, dataclasses.replace(RESNET, steps=30), session)
 
 
 def test_gpt_that_looks_ahead_fails(session, monkeypatch):

@@ -23,7 +23,8 @@ def test_axes_are_counted_from_zero_ascending_and_none_means_all() -> None:
 
 def test_one_number_stands_for_all_of_a_list_and_the_first_value_of_an_enum_is_not_its_default() -> None:
     attributes = draw("max_pool2d", {"x": [1, 1, 4, 4], "kernel_size": 3, "stride": [1, 2]}, "float32")[1]
-    assert attributes == {"kernel_size": [3, 3], "stride": [1, 2], "padding": [0, 0], "dilation": [1, 1]}
+    lists = {"kernel_size": [3, 3], "stride": [1, 2], "padding": [0, 0], "dilation": [1, 1]}
+    assert attributes == {**lists, "ceil_mode": False}
     case = {"x": [2, 3], "target": {"values": [0, 1]}, "weight": None}
     assert draw("cross_entropy", case, "float32", "int64")[1]["reduction"] == "mean"
 

@@ -20,8 +20,10 @@ pytestmark = pytest.mark.skipif(not RUNTIME.is_dir(), reason="the op files are i
 
 
 def helpers(header: str) -> set[str]:
+    """The functions that a header declares, and those of the headers of words that it includes."""
     text = (RUNTIME / header).read_text(encoding="utf-8")
-    return set(re.findall(r"^(?:inline )?[\w:]+ (\w+)\(", text, re.MULTILINE)) | {"len"}
+    own = set(re.findall(r"^(?:inline )?[\w:]+ (\w+)\(", text, re.MULTILINE)) | {"len"}
+    return own.union(*map(helpers, re.findall(r'#include "(\w+_(?:rules|words)\.h)"', text)))
 
 
 def rules(op: kernels.Op) -> Iterator[str]:

@@ -8,6 +8,7 @@
 #include "gradients.h"
 #include "index_words.h"
 #include "shape_rules.h"
+#include "window_words.h"
 
 namespace dougong::ops {
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pinned.h"
 
+#include <pthread.h>
+
+#include <algorithm>
 #include <map>
 
 #include "dispatch.h"
@@ -17,11 +20,11 @@ struct PinnedBlock {
   Device *device;
   char *address;
   uint64_t size;
-  std::vector<Ref<Event>> uses;  // the last of each stream that is not known to be done
-  std::vector<Stream *> streams;
+  std::vector<Ref<Event>> uses;  // behind each copy that is not known to be done
 };
 
-// All blocks of all devices. Leaked, as devices are: tensors may outlive the interpreter.
+// All blocks of all devices. Leaked, as devices are: tensors may outlive the interpreter. While the mutex is held no
+// event is destroyed: that may wait for the interpreter's lock, whose holder may wait for the mutex.
 struct Blocks {
   std::mutex mutex;
   std::map<uintptr_t, std::unique_ptr<PinnedBlock>> by_address;
@@ -30,7 +33,10 @@ struct Blocks {
 };
 
 Blocks &blocks() {
-  static auto *all = new Blocks;
+  static auto *all = [] {
+    pthread_atfork([] { blocks().mutex.lock(); }, [] { blocks().mutex.unlock(); }, [] { blocks().mutex.unlock(); });
+    return new Blocks;
+  }();
   return *all;
 }
 
@@ -46,11 +52,13 @@ PinnedBlock *find(const void *address) {
   return place < reinterpret_cast<uintptr_t>(block->address) + block->size ? block : nullptr;
 }
 
-bool idle(PinnedBlock &block) {
-  for (const Ref<Event> &use : block.uses)
-    if (!use->query()) return false;
-  block.uses.clear(), block.streams.clear();
-  return true;
+// Whether all copies are done; the events of those that are go to `dropped`.
+bool idle(PinnedBlock &block, std::vector<Ref<Event>> &dropped) {
+  const auto done =
+      std::stable_partition(block.uses.begin(), block.uses.end(), [](auto &use) { return !use->query(); });
+  std::move(done, block.uses.end(), std::back_inserter(dropped));
+  block.uses.erase(done, block.uses.end());
+  return block.uses.empty();
 }
 
 void give_back(void *owner) {
@@ -67,11 +75,12 @@ uint64_t rounded(uint64_t size) {
 
 PinnedBlock *reuse(uint64_t size, Device &device) {
   Blocks &all = blocks();
+  std::vector<Ref<Event>> dropped;
   std::lock_guard<std::mutex> guard(all.mutex);
   const auto [begin, end] = all.unused.equal_range(size);
   for (auto found = begin; found != end; ++found) {
     PinnedBlock *block = found->second;
-    if (block->device != &device || !idle(*block)) continue;
+    if (block->device != &device || !idle(*block, dropped)) continue;
     all.unused.erase(found);
     return block;
   }
@@ -91,7 +100,7 @@ PinnedBlock *allocate(uint64_t size, Device &device) {
     if (status == DG_STATUS_UNSUPPORTED || status == DG_STATUS_UNIMPLEMENTED) return nullptr;
     device.plugin().check(status, "memory_allocate");
   }
-  auto block = std::make_unique<PinnedBlock>(PinnedBlock{&device, static_cast<char *>(address), size, {}, {}});
+  auto block = std::make_unique<PinnedBlock>(PinnedBlock{&device, static_cast<char *>(address), size, {}});
   std::lock_guard<std::mutex> guard(blocks().mutex);
   PinnedBlock *result = block.get();
   blocks().by_address[reinterpret_cast<uintptr_t>(address)] = std::move(block);
@@ -106,12 +115,11 @@ bool is_pinned_by(const Tensor &tensor, const Plugin &plugin) {
 }
 
 void note_use(PinnedBlock &block, Stream &stream) {
-  auto event = make_ref<Event>(stream.device(), false);
+  const auto event = make_ref<Event>(stream.device(), false);
   event->record(stream);
+  std::vector<Ref<Event>> dropped;
   std::lock_guard<std::mutex> guard(blocks().mutex);
-  for (size_t i = 0; i < block.streams.size(); ++i)
-    if (block.streams[i] == &stream) return void(block.uses[i] = event);
-  block.streams.push_back(&stream);
+  idle(block, dropped);
   block.uses.push_back(event);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profiler.h"
 
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -92,7 +93,15 @@ const char *span_kind_name(SpanKind kind) {
   return names[int(kind)];
 }
 
+// A child of a fork does not go on with the parent's profile.
+static void watch_forks() {
+  static const int watched = pthread_atfork([] { session_mutex.lock(); }, [] { session_mutex.unlock(); },
+                                            [] { profiler_running.store(false), session_mutex.unlock(); });
+  (void)watched;
+}
+
 void start_profiler(bool shapes, bool devices) {
+  watch_forks();
   std::lock_guard<std::mutex> guard(session_mutex);
   if (profiler_running.load())
     fail(DG_STATUS_INVALID_ARGUMENT, "a profile is being taken already: there is one at a time; end that one first");

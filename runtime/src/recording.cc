@@ -2,6 +2,7 @@
 #include "recording.h"
 
 #include "autograd.h"
+#include "profiler.h"
 #include "stream.h"
 
 namespace dougong {
@@ -18,6 +19,7 @@ void note_change(const Tensor &tensor) {
 Recording::~Recording() { steps_.clear(); }
 
 void Recording::run() {
+  const HostSpan span(SpanKind::label, [] { return std::string("jit replay"); });
   for (Device *device : devices_) device->check_usable();
   {
     const Unlocked unlocked;

@@ -120,7 +120,9 @@ bool window_fits(const Shape &image, int64_t height, int64_t width, IntList stri
 }
 
 bool pool_padding_fits(IntList window, IntList padding) {
-  return padding[0] * 2 <= window[0] && padding[1] * 2 <= window[1];
+  for (size_t i = 0; i < window.size(); ++i)
+    if (padding[i] * 2 > window[i]) return false;
+  return true;
 }
 
 bool ends_with(const Shape &shape, const Tensor &tensor, int64_t axes) {

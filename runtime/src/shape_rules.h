@@ -3,6 +3,7 @@
 #pragma once
 
 #include "op.h"
+#include "window_rules.h"
 
 namespace dougong {
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import dougong
 import pytest
-from dougong import nn
+from dougong import nn, optim
 from dougong.checkpoint import checkpoint, checkpoint_sequential
 
 Run = Callable[..., Any]
@@ -231,3 +231,25 @@ def test_sequential_is_cut_into_segments():
         checkpoint_sequential(model, 6, x)
     with pytest.raises(ValueError, match="reentrant"):
         checkpoint(model, x, use_reentrant=True)
+
+
+def test_a_captured_step_with_checkpoints_is_the_eager_one():
+    def losses(wrap: Run, run: Run) -> list[float]:
+        dougong.manual_seed(0)
+        model = block(dropout=0.5)
+        optimizer = optim.AdamW(model.parameters(), lr=0.01)
+        data = [dougong.randn(4, 8) for _ in range(5)]
+
+        def step(x: dougong.Tensor) -> dougong.Tensor:
+            optimizer.zero_grad()
+            y = run(model, x)
+            loss = (y * y).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step = wrap(step)
+        return [step(x).item() for x in data]
+
+    wanted = losses(lambda step: step, plainly)
+    assert losses(dougong.jit, checkpoint) == wanted and len(set(wanted)) == 5

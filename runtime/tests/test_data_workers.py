@@ -200,6 +200,24 @@ def test_an_interrupt_while_waiting_ends_the_workers(run_python):
     assert done.stdout == "interrupted []\n" and done.stderr == ""
 
 
+def test_workers_and_their_files_do_not_outlive_a_parent_that_was_killed(run_python):
+    code = """
+        import os, signal
+        from dougong.data import DataLoader, Dataset
+        class Rows(Dataset):
+            def __len__(self): return 40
+            def __getitem__(self, i): return [os.getpid()] * 1000
+        loader = DataLoader(Rows(), 2, num_workers=2, persistent_workers=True)
+        print(next(iter(loader))[0][0].item(), loader._pool._spool.folder, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    pid, folder = run_python(code, check=False, timeout=20).stdout.split()
+    end = time.monotonic() + 5
+    while (os.path.exists(folder) or os.path.exists(f"/proc/{pid}")) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not os.path.exists(folder) and not os.path.exists(f"/proc/{pid}")
+
+
 def test_persistent_workers_stay_and_forget_what_was_left_of_an_epoch():
     class Pids(Numbers):
         def __getitem__(self, i: int) -> Any:

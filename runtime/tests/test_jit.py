@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,26 +136,6 @@ def test_gradients_accumulate_over_calls_as_without_jit() -> None:
         assert np.array_equal(ours, plain)
 
 
-def test_sgd_with_momentum_and_weight_decay_follows_options_that_change() -> None:
-    def trained(wrap: Callable[[Any], Any]) -> np.ndarray:
-        weight = nn.Parameter(dougong.ones((4,)))
-        optimizer = optim.SGD([weight], lr=0.1, momentum=0.9, weight_decay=0.1)
-
-        def step(x: dougong.Tensor) -> None:
-            optimizer.zero_grad()
-            (weight * x).sum().backward()
-            optimizer.step()
-
-        run = wrap(step)
-        for i in range(8):
-            optimizer.param_groups[0]["lr"] = 0.1 / (i + 1)
-            optimizer.param_groups[0]["weight_decay"] = 0.1 if i < 5 else 0.0
-            run(dougong.full((4,), float(i)))
-        return weight.detach().numpy()
-
-    assert np.array_equal(trained(dougong.jit), trained(lambda f: f))
-
-
 def test_a_state_that_is_loaded_goes_on_from_there() -> None:
     ours, plain = Training(True), Training(False)
     for training in (ours, plain):
@@ -168,73 +149,21 @@ def test_a_state_that_is_loaded_goes_on_from_there() -> None:
     assert_same_training(ours, plain, 4)
 
 
-def test_an_optimizer_that_draws_random_numbers_draws_those_that_it_would_without_jit() -> None:
-    class Langevin(optim.SGD):
-        def _update(self, parameter: dougong.Tensor, gradient: dougong.Tensor, group: dict[str, Any]) -> None:
-            super()._update(parameter, gradient, group)
-            parameter.add_(dougong.randn_like(parameter) * group["lr"])
-
-    def trained(wrap: Callable[[Any], Any]) -> tuple[list[float], Any]:
-        dougong.manual_seed(11)
-        weight = nn.Parameter(dougong.ones((9,)))
-        optimizer = Langevin([weight], lr=0.5)
-
-        def step(x: dougong.Tensor) -> None:
-            optimizer.zero_grad()
-            F.dropout(weight * x).sum().backward()
-            optimizer.step()
-
-        run = wrap(step)
-        for i in range(6):
-            optimizer.param_groups[0]["lr"] = 0.5 / (i + 1)
-            run(dougong.full((9,), float(i)))
-        return weight.tolist(), dougong.get_rng_state()
-
-    assert trained(dougong.jit) == trained(lambda f: f)
-
-
-def test_parameters_whose_state_differs_are_updated_each_by_its_own_numbers() -> None:
-    def trained(wrap: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
-        weights = [nn.Parameter(dougong.full((3,), float(i))) for i in range(4)]
-        optimizer = optim.AdamW([{"params": weights[:3]}, {"params": weights[3:], "lr": 0.2}], lr=0.1)
-
-        def step(x: dougong.Tensor) -> None:
-            optimizer.zero_grad()
-            sum((weight * weight * x).sum() for weight in weights).backward()
-            optimizer.step()
-
-        run = wrap(step)
-        for i in range(9):
-            if i == 4:
-                optimizer.state[weights[1]]["step"] = 1
-            if i == 6:
-                optimizer.param_groups[1]["lr"] = 0.01
-                optimizer.state[weights[2]]["exp_avg"] = dougong.ones((3,))
-            run(dougong.full((3,), float(i)))
-        return [w.tolist() for w in weights], [optimizer.state[w]["step"] for w in weights]
-
-    assert trained(dougong.jit) == trained(lambda f: f)
-
-
-def test_parameters_that_are_frozen_let_go_or_added_are_trained_or_not() -> None:
+def test_kernels_with_plans_and_workspace_are_replayed() -> None:
     def trained(wrap: Callable[[Any], Any]) -> list[list[float]]:
-        weights = [nn.Parameter(dougong.ones((2,))) for _ in range(3)]
-        optimizer = optim.SGD(weights[:2], lr=0.1)
+        dougong.manual_seed(2)
+        model = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 2, 3, stride=2))
+        optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True)
 
-        def step(x: dougong.Tensor) -> None:
-            for weight in weights:
-                weight.grad = None
-            sum((weight * x).sum() for weight in weights).backward()
+        def step(x: dougong.Tensor) -> dougong.Tensor:
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).mean()
+            loss.backward()
             optimizer.step()
+            return loss
 
-        run, x = wrap(step), dougong.ones((2,))
-        for i in range(12):
-            if i in (3, 6):
-                weights[0].requires_grad = i == 6
-            if i == 9:
-                optimizer.add_param_group({"params": [weights[2]]})
-            run(x)
-        return [weight.tolist() for weight in weights]
+        run, images = wrap(step), np.random.default_rng(0).standard_normal((6, 2, 2, 7, 7)).astype(np.float32)
+        return [run(dougong.tensor(image)).tolist() for image in images]
 
     assert trained(dougong.jit) == trained(lambda f: f)
 
@@ -414,6 +343,20 @@ def test_a_capture_within_a_capture_is_a_part_of_it() -> None:
     assert not inner.captures
 
 
+def test_a_profile_shows_a_replay_and_its_kernels(tmp_path: Path) -> None:
+    jitted, x = dougong.jit(lambda x: F.gelu(x * 2) + 1), dougong.ones((3,))
+    for _ in range(2):
+        jitted(x)
+    with dougong.profiler.profile() as prof:
+        jitted(x)
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    spans = [e for e in json.loads((tmp_path / "trace.json").read_text())["traceEvents"] if e["ph"] == "X"]
+    (replay,) = [span for span in spans if span["name"] == "jit replay"]
+    end = replay["ts"] + replay["dur"]
+    inside = [s["name"] for s in spans if s["cat"] == "kernel" and replay["ts"] <= s["ts"] <= end]
+    assert inside == ["mul", "gelu", "add"]
+
+
 # ---- Other devices -----------------------------------------------------------------------------------------------
 
 ON_SIM = """
@@ -427,34 +370,6 @@ assert_same_training(jitted, Training(False, "sim:0"), 6)
 assert jitted.runs == 2
 assert (stats["calls"] > stats["kernels"]) == (len(sys.argv) > 2), stats
 """
-
-
-def test_a_device_without_kernels_takes_numbers_that_change_from_an_optimizer(named: Any) -> None:
-    class Shrinking(optim.Optimizer):
-        def _update(self, parameter: dougong.Tensor, gradient: dougong.Tensor, group: dict[str, Any]) -> None:
-            state = self.state.setdefault(parameter, {"step": 0})
-            state["step"] += 1
-            parameter.mul_(1 - group["lr"])
-            parameter.add_(gradient * dougong.tensor([group["lr"] / state["step"]], device=parameter.device))
-
-    def trained(wrap: Callable[[Any], Any]) -> tuple[list[float], Any]:
-        weight = nn.Parameter(dougong.ones((3,), device="bare:0"))
-        optimizer = Shrinking([weight], {"lr": 0.5})
-        schedule = optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
-
-        def step(x: dougong.Tensor) -> None:
-            optimizer.zero_grad()
-            (weight * x).sum().backward()
-            optimizer.step()
-
-        run = wrap(step)
-        for i in range(7):
-            run(dougong.full((3,), float(i), device="bare:0"))
-            schedule.step()
-        return weight.tolist(), list(optimizer.state.values())
-
-    dougong.load_plugin(named("bare"))
-    assert trained(dougong.jit) == trained(lambda f: f)
 
 
 @pytest.mark.parametrize("quirks", ["", "dense_only,handles,alignment=512"])

@@ -11,7 +11,7 @@ import dougong
 import dougong.nn.functional as F
 import numpy as np
 import pytest
-from dougong import nn
+from dougong import nn, optim
 
 # ---- What is refused ---------------------------------------------------------------------------------------------
 
@@ -107,6 +107,37 @@ def test_arrays_and_seeds_that_would_be_frozen_are_refused() -> None:
         jitted(dougong.ones((2,)))
 
 
+def test_an_optimizer_or_schedule_that_would_be_frozen_is_refused() -> None:
+    weight = nn.Parameter(dougong.ones((2,)))
+
+    class Own(optim.SGD):
+        def step(self, closure: Any = None) -> None:
+            with dougong.no_grad():
+                weight.sub_(weight.grad * self.param_groups[0]["lr"])
+
+    class Passing(optim.SGD):
+        def step(self, closure: Any = None) -> Any:
+            return super().step(closure)
+
+    def train(optimizer: optim.Optimizer, decay: float) -> Any:
+        def step(x: dougong.Tensor) -> None:
+            optimizer.zero_grad()
+            (weight * x).sum().backward()
+            optimizer.step()
+            optimizer.param_groups[0]["lr"] *= decay
+
+        jitted = dougong.jit(step)
+        jitted(dougong.ones((2,)))
+        jitted(dougong.ones((2,)))
+        return jitted
+
+    with pytest.raises(dougong.UnsupportedError, match="step of Own cannot be replayed"):
+        train(Own([weight], lr=0.1), 1.0)
+    with pytest.raises(dougong.UnsupportedError, match="options of an optimizer"):
+        train(Passing([weight], lr=0.1), 0.5)
+    assert train(Passing([weight], lr=0.1), 1.0).captures
+
+
 def test_an_exception_in_a_capture_leaves_all_as_it_was() -> None:
     fails = [False, True, False, False, False]
 
@@ -143,6 +174,31 @@ def test_threads_take_turns_and_another_thread_is_not_recorded() -> None:
         thread.join()
     assert not wrong
     assert len(jitted.captures) == 1
+
+
+def test_two_threads_capture_at_the_same_time_without_mixing() -> None:
+    meeting, results = threading.Barrier(2), {}
+
+    def work(factor: float) -> None:
+        def function(x: dougong.Tensor) -> dougong.Tensor:
+            for _ in range(20):
+                x = x * factor
+            meeting.wait(10)
+            return x + factor
+
+        jitted = dougong.jit(function)
+        results[factor] = [jitted(dougong.ones((8,))).tolist() for _ in range(2)]
+        results[factor] += [jitted(dougong.ones((8,))).tolist() for _ in range(20)]
+        assert jitted.captures[0]["calls"] == 21
+        results[factor, "done"] = True
+
+    threads = [threading.Thread(target=work, args=(factor,)) for factor in (1.0, 2.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results[1.0] == [[2.0] * 8] * 22 and results[1.0, "done"]
+    assert results[2.0] == [[2.0**20 + 2] * 8] * 22 and results[2.0, "done"]
 
 
 # ---- Memory ------------------------------------------------------------------------------------------------------

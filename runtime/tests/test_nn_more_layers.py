@@ -70,7 +70,14 @@ def test_activations_take_their_constants():
     np.testing.assert_allclose(nn.CELU(2.0)(x).tolist()[0], 2 * math.expm1(-1), rtol=1e-6)
     np.testing.assert_allclose(nn.Softplus(2.0)(x).tolist()[3], math.log1p(math.exp(6)) / 2, rtol=1e-6)
     assert repr(nn.ELU(alpha=0.5)) == "ELU(alpha=0.5)"
-    for wrong in (lambda: nn.Threshold(1.0), lambda: nn.ReLU(3), lambda: nn.ELU(slope=1.0), lambda: nn.ELU(1.0, 2.0)):
+    assert nn.LeakyReLU(0.5, True)(x).tolist()[0] == -1.0 and nn.ReLU(inplace=True)(x).tolist()[0] == 0.0
+    assert nn.Dropout(0.0, True)(x) is x and x.tolist()[0] == -2.0
+    for wrong in (
+        lambda: nn.Threshold(1.0),
+        lambda: nn.Tanh(3),
+        lambda: nn.ELU(slope=1.0),
+        lambda: nn.ELU(1.0, True, 2),
+    ):
         with pytest.raises(TypeError):
             wrong()
 
@@ -179,3 +186,22 @@ def test_parameter_list_and_dict_are_parts_of_their_module():
     del model.dict["a"]
     with pytest.raises(IndexError, match="3 parameters"):
         model.list[3]
+
+
+def test_containers_take_and_give_modules_at_any_place():
+    model = nn.Sequential(nn.Tanh(), nn.ReLU())
+    model.insert(1, nn.Identity())
+    assert [type(m).__name__ for m in model] == ["Tanh", "Identity", "ReLU"]
+    assert isinstance(model.pop(0), nn.Tanh) and [name for name, _ in model.named_children()] == ["0", "1"]
+    named = nn.ModuleDict({"a": nn.Tanh(), "b": nn.ReLU()})
+    assert isinstance(named.pop("a"), nn.Tanh) and list(named) == ["b"]
+    named.clear()
+    assert len(named) == 0
+
+
+def test_an_embedding_is_made_of_a_table():
+    table = dougong.tensor([[1.0, 2.0], [3.0, 4.0]])
+    frozen, trained = nn.Embedding.from_pretrained(table), nn.Embedding.from_pretrained(table, False, padding_idx=-1)
+    assert frozen(dougong.tensor([1])).tolist() == [[3.0, 4.0]] and not frozen.weight.requires_grad
+    assert trained.weight.requires_grad and trained.padding_idx == 1 and trained.weight.data_ptr() == table.data_ptr()
+    assert repr(frozen) == "Embedding(2, 2)"

@@ -145,3 +145,18 @@ def test_what_does_not_fit_is_refused():
         model(dougong.zeros(5, 3, 5))
     with pytest.raises(ValueError, match="nonlinearity"):
         nn.RNN(4, 6, nonlinearity="gelu")
+
+
+def test_parts_and_their_gradients_of_any_order():
+    from dougong.nn.functional._recurrent import parts, steps
+
+    x = dougong.tensor(array(4, 6), requires_grad=True)
+    first, _, third = parts(x, 3, -1)
+    (first * third).sum().backward()
+    values = x.detach().numpy()
+    np.testing.assert_array_equal(x.grad.numpy()[:, :2], values[:, 4:])
+    np.testing.assert_array_equal(x.grad.numpy()[:, 2:4], 0)
+    (grad,) = dougong.autograd.grad((steps(x)[1] ** 3).sum(), x, create_graph=True)
+    (second,) = dougong.autograd.grad(grad.sum(), x)
+    np.testing.assert_allclose(second.numpy()[1], 6 * values[1], rtol=1e-6)
+    assert not second.numpy()[0].any()

@@ -142,3 +142,32 @@ def test_there_is_one_profile_at_a_time_and_it_ends_with_an_error_inside():
     with profile(with_devices=False) as prof:
         dougong.ones(1).exp()
     assert {s.kind for s in prof.events()} == {"op"}
+
+
+def test_kernels_of_a_replay_are_recorded():
+    from dougong import jit
+
+    @jit
+    def function(x: dougong.Tensor) -> dougong.Tensor:
+        return (x + 1).exp()
+
+    x = dougong.ones(3)
+    for _ in range(5):
+        function(x)
+    with profile() as prof:
+        function(x)
+    assert [name for name in names(prof, kind="kernel") if name in ("add", "exp")] == ["add", "exp"]
+
+
+def test_a_forked_worker_does_not_go_on_with_the_profile():
+    from dougong.data import DataLoader
+
+    class Sees(list):
+        def __getitem__(self, i: int) -> bool:
+            dougong.ones(2).exp()
+            return dougong._core._profiling()
+
+    with profile() as prof:
+        found = [b.tolist() for b in DataLoader(Sees([0, 1]), num_workers=1)]
+        dougong.ones(2).sin()
+    assert found == [[False], [False]] and "sin" in names(prof) and "exp" not in names(prof)

@@ -61,13 +61,18 @@ def resnet(nn: Any, classes: int, width: int = 8) -> Any:
             super().__init__()
             self.first = nn.Conv2d(channels, out_channels, 3, stride=stride, padding=1, bias=False)
             self.second = nn.Conv2d(out_channels, out_channels, 3, padding=1, bias=False)
-            self.norms = nn.ModuleList([nn.BatchNorm2d(out_channels) for _ in range(3)])
-            same = stride == 1 and channels == out_channels
-            self.short = None if same else nn.Conv2d(channels, out_channels, 1, stride=stride, bias=False)
+            self.norms = nn.ModuleList([nn.BatchNorm2d(out_channels), nn.BatchNorm2d(out_channels)])
+            self.short = (
+                None if stride == 1 and channels == out_channels else self._short(channels, out_channels, stride)
+            )
+
+        def _short(self, channels: int, out_channels: int, stride: int) -> Any:
+            convolution = nn.Conv2d(channels, out_channels, 1, stride=stride, bias=False)
+            return nn.Sequential(convolution, nn.BatchNorm2d(out_channels))
 
         def forward(self, x: Any) -> Any:
             y = self.norms[1](self.second(self.norms[0](self.first(x)).relu()))
-            return (y + (x if self.short is None else self.norms[2](self.short(x)))).relu()
+            return (y + (x if self.short is None else self.short(x))).relu()
 
     class Resnet(nn.Module):
         def __init__(self) -> None:

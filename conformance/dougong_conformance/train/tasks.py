@@ -114,4 +114,4 @@ def read_gpt(nn: Any, **options: Any) -> Any:
 
 GPT = Task("gpt", read_gpt, lambda: text.load().batches(SEED), 5e-3, 300, 60, _reads)
 LSTM = Task("lstm", lambda nn: models.rows(nn, 10), _digits, 1e-2, 400, 100, _tells_digits)
-RESNET = Task("resnet", lambda nn: models.resnet(nn, 10), _digits, 1e-2, 200, 60, _tells_digits)
+RESNET = Task("resnet", lambda nn: models.resnet(nn, 10), _digits, 1e-2, 120, 40, _tells_digits)

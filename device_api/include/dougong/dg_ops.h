@@ -36,6 +36,38 @@ typedef struct dg_adamw_attributes_t {
   int32_t maximize; /* 0 or 1 */
 } dg_adamw_attributes_t;
 
+/* adaptive_avg_pool1d(x: T, output_size: ints) -> y: T */
+#define DG_OP_ADAPTIVE_AVG_POOL1D "adaptive_avg_pool1d"
+typedef struct dg_adaptive_avg_pool1d_attributes_t {
+  size_t struct_size;
+  const int64_t *output_size;
+  size_t output_size_count;
+} dg_adaptive_avg_pool1d_attributes_t;
+
+/* adaptive_avg_pool2d(x: T, output_size: ints) -> y: T */
+#define DG_OP_ADAPTIVE_AVG_POOL2D "adaptive_avg_pool2d"
+typedef struct dg_adaptive_avg_pool2d_attributes_t {
+  size_t struct_size;
+  const int64_t *output_size;
+  size_t output_size_count;
+} dg_adaptive_avg_pool2d_attributes_t;
+
+/* adaptive_max_pool1d(x: T, output_size: ints) -> y: T, indices: int64 */
+#define DG_OP_ADAPTIVE_MAX_POOL1D "adaptive_max_pool1d"
+typedef struct dg_adaptive_max_pool1d_attributes_t {
+  size_t struct_size;
+  const int64_t *output_size;
+  size_t output_size_count;
+} dg_adaptive_max_pool1d_attributes_t;
+
+/* adaptive_max_pool2d(x: T, output_size: ints) -> y: T, indices: int64 */
+#define DG_OP_ADAPTIVE_MAX_POOL2D "adaptive_max_pool2d"
+typedef struct dg_adaptive_max_pool2d_attributes_t {
+  size_t struct_size;
+  const int64_t *output_size;
+  size_t output_size_count;
+} dg_adaptive_max_pool2d_attributes_t;
+
 /* add(a: T, b: T) -> y: T */
 #define DG_OP_ADD "add"
 
@@ -128,6 +160,68 @@ typedef struct dg_argsort_attributes_t {
 /* atanh(x: T) -> y: T */
 #define DG_OP_ATANH "atanh"
 
+/* avg_pool1d(x: T, kernel_size: ints, stride: ints, padding: ints, ceil_mode: bool, count_include_pad: bool, divisor_override: int) -> y: T */
+#define DG_OP_AVG_POOL1D "avg_pool1d"
+typedef struct dg_avg_pool1d_attributes_t {
+  size_t struct_size;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  int32_t ceil_mode; /* 0 or 1 */
+  int32_t count_include_pad; /* 0 or 1 */
+  int64_t divisor_override;
+} dg_avg_pool1d_attributes_t;
+
+/* avg_pool2d(x: T, kernel_size: ints, stride: ints, padding: ints, ceil_mode: bool, count_include_pad: bool, divisor_override: int) -> y: T */
+#define DG_OP_AVG_POOL2D "avg_pool2d"
+typedef struct dg_avg_pool2d_attributes_t {
+  size_t struct_size;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  int32_t ceil_mode; /* 0 or 1 */
+  int32_t count_include_pad; /* 0 or 1 */
+  int64_t divisor_override;
+} dg_avg_pool2d_attributes_t;
+
+/* avg_pool2d_backward(dy: T, shape: ints, kernel_size: ints, stride: ints, padding: ints, ceil_mode: bool, count_include_pad: bool, divisor_override: int) -> dx: T */
+#define DG_OP_AVG_POOL2D_BACKWARD "avg_pool2d_backward"
+typedef struct dg_avg_pool2d_backward_attributes_t {
+  size_t struct_size;
+  const int64_t *shape;
+  size_t shape_count;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  int32_t ceil_mode; /* 0 or 1 */
+  int32_t count_include_pad; /* 0 or 1 */
+  int64_t divisor_override;
+} dg_avg_pool2d_backward_attributes_t;
+
+/* avg_pool3d(x: T, kernel_size: ints, stride: ints, padding: ints, ceil_mode: bool, count_include_pad: bool, divisor_override: int) -> y: T */
+#define DG_OP_AVG_POOL3D "avg_pool3d"
+typedef struct dg_avg_pool3d_attributes_t {
+  size_t struct_size;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  int32_t ceil_mode; /* 0 or 1 */
+  int32_t count_include_pad; /* 0 or 1 */
+  int64_t divisor_override;
+} dg_avg_pool3d_attributes_t;
+
 /* batch_norm(x: T, weight: T?, bias: T?, running_mean: accumulator(T)?, running_var: accumulator(T)?, epsilon: float) -> y: T, mean: accumulator(T), var: accumulator(T) */
 #define DG_OP_BATCH_NORM "batch_norm"
 typedef struct dg_batch_norm_attributes_t {
@@ -186,6 +280,16 @@ typedef struct dg_binary_cross_entropy_with_logits_attributes_t {
 /* bmm(a: T, b: T) -> y: T */
 #define DG_OP_BMM "bmm"
 
+/* border_pad(x: T, padding: ints, mode: enum) -> y: T */
+#define DG_OP_BORDER_PAD "border_pad"
+enum { DG_BORDER_PAD_MODE_REFLECT = 0, DG_BORDER_PAD_MODE_REPLICATE = 1, DG_BORDER_PAD_MODE_CIRCULAR = 2 };
+typedef struct dg_border_pad_attributes_t {
+  size_t struct_size;
+  const int64_t *padding;
+  size_t padding_count;
+  int32_t mode; /* DG_BORDER_PAD_MODE_* */
+} dg_border_pad_attributes_t;
+
 /* cast(x: T, dtype: dtype) -> y: U */
 #define DG_OP_CAST "cast"
 typedef struct dg_cast_attributes_t {
@@ -212,6 +316,19 @@ typedef struct dg_celu_attributes_t {
 
 /* clamp(x: T, min: T?, max: T?) -> y: T */
 #define DG_OP_CLAMP "clamp"
+
+/* conv1d(x: T, weight: T, bias: T?, stride: ints, padding: ints, dilation: ints, groups: int) -> y: T */
+#define DG_OP_CONV1D "conv1d"
+typedef struct dg_conv1d_attributes_t {
+  size_t struct_size;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int64_t groups;
+} dg_conv1d_attributes_t;
 
 /* conv2d(x: T, weight: T, bias: T?, stride: ints, padding: ints, dilation: ints, groups: int) -> y: T */
 #define DG_OP_CONV2D "conv2d"
@@ -255,6 +372,64 @@ typedef struct dg_conv2d_backward_weight_attributes_t {
   size_t dilation_count;
   int64_t groups;
 } dg_conv2d_backward_weight_attributes_t;
+
+/* conv3d(x: T, weight: T, bias: T?, stride: ints, padding: ints, dilation: ints, groups: int) -> y: T */
+#define DG_OP_CONV3D "conv3d"
+typedef struct dg_conv3d_attributes_t {
+  size_t struct_size;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int64_t groups;
+} dg_conv3d_attributes_t;
+
+/* conv_transpose1d(x: T, weight: T, bias: T?, stride: ints, padding: ints, output_padding: ints, dilation: ints, groups: int) -> y: T */
+#define DG_OP_CONV_TRANSPOSE1D "conv_transpose1d"
+typedef struct dg_conv_transpose1d_attributes_t {
+  size_t struct_size;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *output_padding;
+  size_t output_padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int64_t groups;
+} dg_conv_transpose1d_attributes_t;
+
+/* conv_transpose2d(x: T, weight: T, bias: T?, stride: ints, padding: ints, output_padding: ints, dilation: ints, groups: int) -> y: T */
+#define DG_OP_CONV_TRANSPOSE2D "conv_transpose2d"
+typedef struct dg_conv_transpose2d_attributes_t {
+  size_t struct_size;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *output_padding;
+  size_t output_padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int64_t groups;
+} dg_conv_transpose2d_attributes_t;
+
+/* conv_transpose3d(x: T, weight: T, bias: T?, stride: ints, padding: ints, output_padding: ints, dilation: ints, groups: int) -> y: T */
+#define DG_OP_CONV_TRANSPOSE3D "conv_transpose3d"
+typedef struct dg_conv_transpose3d_attributes_t {
+  size_t struct_size;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *output_padding;
+  size_t output_padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int64_t groups;
+} dg_conv_transpose3d_attributes_t;
 
 /* copy(x: T) -> y: T */
 #define DG_OP_COPY "copy"
@@ -475,6 +650,19 @@ typedef struct dg_instance_norm_attributes_t {
   double epsilon;
 } dg_instance_norm_attributes_t;
 
+/* interpolate(x: T, axis: axis, size: int, mode: enum, align_corners: bool, step: ints) -> y: T */
+#define DG_OP_INTERPOLATE "interpolate"
+enum { DG_INTERPOLATE_MODE_NEAREST = 0, DG_INTERPOLATE_MODE_NEAREST_EXACT = 1, DG_INTERPOLATE_MODE_LINEAR = 2, DG_INTERPOLATE_MODE_CUBIC = 3 };
+typedef struct dg_interpolate_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int64_t size;
+  int32_t mode; /* DG_INTERPOLATE_MODE_* */
+  int32_t align_corners; /* 0 or 1 */
+  const int64_t *step;
+  size_t step_count;
+} dg_interpolate_attributes_t;
+
 /* isfinite(x: T) -> y: bool */
 #define DG_OP_ISFINITE "isfinite"
 
@@ -627,7 +815,22 @@ typedef struct dg_max_attributes_t {
   int32_t keepdim; /* 0 or 1 */
 } dg_max_attributes_t;
 
-/* max_pool2d(x: T, kernel_size: ints, stride: ints, padding: ints, dilation: ints) -> y: T, indices: int64 */
+/* max_pool1d(x: T, kernel_size: ints, stride: ints, padding: ints, dilation: ints, ceil_mode: bool) -> y: T, indices: int64 */
+#define DG_OP_MAX_POOL1D "max_pool1d"
+typedef struct dg_max_pool1d_attributes_t {
+  size_t struct_size;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int32_t ceil_mode; /* 0 or 1 */
+} dg_max_pool1d_attributes_t;
+
+/* max_pool2d(x: T, kernel_size: ints, stride: ints, padding: ints, dilation: ints, ceil_mode: bool) -> y: T, indices: int64 */
 #define DG_OP_MAX_POOL2D "max_pool2d"
 typedef struct dg_max_pool2d_attributes_t {
   size_t struct_size;
@@ -639,6 +842,7 @@ typedef struct dg_max_pool2d_attributes_t {
   size_t padding_count;
   const int64_t *dilation;
   size_t dilation_count;
+  int32_t ceil_mode; /* 0 or 1 */
 } dg_max_pool2d_attributes_t;
 
 /* max_pool2d_backward(dy: T, indices: int64, shape: ints) -> dx: T */
@@ -648,6 +852,21 @@ typedef struct dg_max_pool2d_backward_attributes_t {
   const int64_t *shape;
   size_t shape_count;
 } dg_max_pool2d_backward_attributes_t;
+
+/* max_pool3d(x: T, kernel_size: ints, stride: ints, padding: ints, dilation: ints, ceil_mode: bool) -> y: T, indices: int64 */
+#define DG_OP_MAX_POOL3D "max_pool3d"
+typedef struct dg_max_pool3d_attributes_t {
+  size_t struct_size;
+  const int64_t *kernel_size;
+  size_t kernel_size_count;
+  const int64_t *stride;
+  size_t stride_count;
+  const int64_t *padding;
+  size_t padding_count;
+  const int64_t *dilation;
+  size_t dilation_count;
+  int32_t ceil_mode; /* 0 or 1 */
+} dg_max_pool3d_attributes_t;
 
 /* maximum(a: T, b: T) -> y: T */
 #define DG_OP_MAXIMUM "maximum"

@@ -29,11 +29,29 @@ struct ScorePart {
   explicit operator bool() const { return dense.data() != nullptr; }
 };
 
-// A row of scores that becomes weights: scaled, biased, masked, and put through softmax.
+// Rows of scores lie `stride` apart, a multiple of all vector widths; what is behind the keys is hidden like masked
+// keys.
+constexpr int64_t padding = 16;
+inline int64_t padded(int64_t count) { return (count + padding - 1) / padding * padding; }
+
+// A fold of a padded row: rows are often short, so that the end must be cheap.
+template <class C, class Item, class Combine>
+inline C fold_padded(int64_t stride, C identity, const Item &item, const Combine &combine) {
+  alignas(64) C lanes[padding];
+  for (int64_t j = 0; j < padding; ++j) lanes[j] = identity;
+  for (int64_t first = 0; first < stride; first += padding)
+    for (int64_t j = 0; j < padding; ++j) lanes[j] = combine(lanes[j], item(first + j));
+#pragma GCC unroll 4
+  for (int64_t half = padding / 2; half > 0; half /= 2)
+    for (int64_t j = 0; j < half; ++j) lanes[j] = combine(lanes[j], lanes[j + half]);
+  return lanes[0];
+}
+
+// A row of scores that becomes exp(scores - the greatest), scaled, biased and masked.
 template <class C>
 struct ScoreRow {
   C *scores;
-  int64_t keys, seen;  // those behind `seen` are hidden by the order in time
+  int64_t stride, seen;  // those behind `seen` are hidden
   C scale;
   const C *bias;
   int64_t bias_step;
@@ -41,24 +59,28 @@ struct ScoreRow {
   int64_t mask_step;
 
   void prepare() const {
-    for (int64_t j = 0; j < seen; ++j) scores[j] *= scale;
+    for (int64_t j = 0; j < stride; ++j) scores[j] *= scale;
     if (bias)
       for (int64_t j = 0; j < seen; ++j) scores[j] += bias[j * bias_step];
     if (mask)
-      for (int64_t j = 0; j < seen; ++j)
-        scores[j] = mask[j * mask_step] ? scores[j] : -std::numeric_limits<C>::infinity();
+      for (int64_t j = 0; j < seen; ++j) scores[j] = mask[j * mask_step] ? scores[j] : lowest();
   }
+  static C lowest() { return -std::numeric_limits<C>::infinity(); }
 
-  void soften() const {
-    prepare();
-    C top = best_of_row<Greatest>(static_cast<const C *>(scores), seen);
-    bool unseen = top == -std::numeric_limits<C>::infinity();
+  // What each weight is to be multiplied by: one over their sum.
+  C exponentials() const {
+    for (int64_t j = seen; j < stride; ++j) scores[j] = lowest();
+    bool plain = !bias && !mask && scale > 0;
+    if (!plain) prepare();
+    C factor = plain ? scale : C(1), *row = scores;
+    C top = fold_padded(
+        stride, lowest(), [=](int64_t j) { return row[j]; }, [](C a, C b) { return Greatest::better(a, b) ? a : b; });
+    bool unseen = top == lowest();
     top = unseen ? C(0) : top;
-    for (int64_t j = 0; j < seen; ++j) scores[j] = exp(scores[j] - top);
-    double sum = sum_row(static_cast<const C *>(scores), seen);
-    C factor = unseen ? C(1) : C(1.0 / sum);
-    for (int64_t j = 0; j < seen; ++j) scores[j] *= factor;
-    for (int64_t j = seen; j < keys; ++j) scores[j] = 0;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < stride; ++j) row[j] = exp((row[j] - top) * factor);
+    C sum = fold_padded(stride, C(0), [=](int64_t j) { return row[j]; }, [](C a, C b) { return a + b; });
+    return unseen ? C(1) : C(1) / sum;
   }
 };
 
@@ -93,9 +115,10 @@ struct Attention {
     group = ndim > 2 && key_tensor.shape[ndim - 3] > 0 ? query_tensor.shape[ndim - 3] / key_tensor.shape[ndim - 3] : 1;
   }
 
-  // How many queries are worked on at a time: their scores stay in the cache.
+  // How many queries are worked on at a time: more pack keys and values less often, but their scores must stay in the
+  // cache, and in the order of time a block computes scores that nobody sees.
   int64_t block() const {
-    constexpr int64_t cached = 1 << 16, most = 64, least = 8;
+    const int64_t cached = 1 << 17, most = causal ? 64 : 256, least = 8;
     int64_t rows = cached / (keys > 0 ? keys : 1);
     return rows > most ? most : rows < least ? least : rows;
   }
@@ -117,24 +140,37 @@ struct Attention {
     return offset;
   }
 
-  // The weights of queries first .. first + rows - 1 over the first `count` keys, rows `count` apart.
-  void weights(int64_t head, int64_t first, int64_t rows, int64_t count, C *out) const {
-    gemm(rows, count, features, queries_of(head, first), keys_of(head).transposed(), Matrix<C>{out, count, 1}, false);
+  // For queries first .. first + rows - 1 and the first `count` keys: weights, each row yet to be multiplied by its
+  // factor. Rows lie padded(count) apart, with zeros behind the keys.
+  void weights(int64_t head, int64_t first, int64_t rows, int64_t count, C *out, C *factors) const {
+    int64_t stride = padded(count);
+    gemm(rows, count, features, queries_of(head, first), keys_of(head).transposed(), Matrix<C>{out, stride, 1}, false);
     const uint8_t *hidden = mask ? mask.dense.data() + offset(mask, head) : nullptr;
     const C *added = bias ? bias.dense.data() + offset(bias, head) : nullptr;
-    for (int64_t i = 0; i < rows; ++i) {
-      int64_t row = first + i;
-      ScoreRow<C> line{out + i * count,
-                       count,
-                       seen(row),
-                       scale,
-                       added ? added + row * bias.row_stride : nullptr,
-                       bias.column_stride,
-                       hidden ? hidden + row * mask.row_stride : nullptr,
-                       mask.column_stride};
-      vectorised([=] { line.soften(); });
-    }
+    vectorised([=] {
+      for (int64_t i = 0; i < rows; ++i) {
+        int64_t row = first + i;
+        ScoreRow<C> line{out + i * stride,
+                         stride,
+                         seen(row),
+                         scale,
+                         added ? added + row * bias.row_stride : nullptr,
+                         bias.column_stride,
+                         hidden ? hidden + row * mask.row_stride : nullptr,
+                         mask.column_stride};
+        factors[i] = line.exponentials();
+      }
+    });
   }
 };
+
+// Each of some rows times its factor.
+template <class C>
+void scale_rows(C *data, int64_t rows, int64_t width, const C *factors) {
+  vectorised([=] {
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < width; ++j) data[i * width + j] *= factors[i];
+  });
+}
 
 }  // namespace dougong::cpu

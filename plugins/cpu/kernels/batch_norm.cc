@@ -1,63 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <limits>
 
 #include "channels.h"
 
 namespace dougong::cpu {
 
-struct Moments {
-  double mean, var;
-};
-
+// Means and variances of all channels; NaN over nothing.
 template <class C>
-static Moments moments(const C *x, const ChannelRows &at, int64_t channel) {
-  double count = double(at.count());
-  if (count == 0) return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
-  double sum = 0, squares = 0, *total = &sum, *spread = &squares;
-  for (int64_t row = 0; row < at.rows; ++row) {
-    const C *from = x + at.place(channel, row);
-    vectorised([=, size = at.size] { *total += sum_row(from, size); });
-  }
-  double mean = sum / count;
-  for (int64_t row = 0; row < at.rows; ++row) {
-    const C *from = x + at.place(channel, row);
-    vectorised([=, size = at.size] {
-      *spread += sum_row(from, size, [mean](double item) { return (item - mean) * (item - mean); });
-    });
-  }
-  return {mean, squares / count};
+static void moments(const C *x, const Images &images, double *mean, double *var) {
+  channel_sums(images, mean, [=](int64_t place, int64_t) { return double(x[place]); });
+  for (int64_t c = images.begin; c < images.end; ++c) mean[c] /= images.count();
+  Lookup<double> centres(images, mean);
+  const double *centre = centres.data();
+  channel_sums(images, var, [=](int64_t place, int64_t where) {
+    double distance = double(x[place]) - centre[where];
+    return distance * distance;
+  });
+  for (int64_t c = images.begin; c < images.end; ++c) var[c] /= images.count();
 }
 
-// y = (x - mean) * scale + shift for all rows of a channel.
+// y = (x - mean) * scale + shift; the mean in two parts, so that a great one costs no digits.
 template <class C>
-static void write_channel(const C *x, C *y, const ChannelRows &at, int64_t channel, double mean, C scale, C shift) {
-  Centre<C> centre(mean);
-  for (int64_t row = 0; row < at.rows; ++row) {
-    const C *from = x + at.place(channel, row);
-    C *to = y + at.place(channel, row);
-    vectorised([=, size = at.size] {
-      for (int64_t i = 0; i < size; ++i) to[i] = centre.distance(from[i]) * scale + shift;
-    });
-  }
+static void write(const C *x, C *y, const Images &images, const double *mean, const C *scale, const C *shift) {
+  Scratch<double> rest(images.channels);
+  remainders<C>(images, mean, rest.data());
+  Lookup<C> highs(images, mean), lows(images, rest.data()), scales(images, scale), shifts(images, shift);
+  const C *high = highs.data(), *low = lows.data(), *times = scales.data(), *plus = shifts.data();
+  each_element(images, [=](int64_t place, int64_t where) {
+    y[place] = ((x[place] - high[where]) - low[where]) * times[where] + plus[where];
+  });
 }
 
 template <class C>
 static void normalise(const dg_kernel_call_t *call, double epsilon) {
-  ChannelRows at(*call->inputs[0]);
-  ChannelView from(*call->inputs[0], at.turned), to(*call->outputs[0], at.turned);
-  DenseInput<C> x(&from.tensor), weight(call->inputs[1]), bias(call->inputs[2]), running_mean(call->inputs[3]),
+  Images all(*call->inputs[0]);
+  DenseInput<C> x(call->inputs[0]), weight(call->inputs[1]), bias(call->inputs[2]), running_mean(call->inputs[3]),
       running_var(call->inputs[4]);
-  DenseOutput<C> y(to.tensor), means(*call->outputs[1]), vars(*call->outputs[2]);
-  bool given = running_mean.data() != nullptr;
-  for (int64_t c = 0; c < at.channels; ++c) {
-    Moments found =
-        given ? Moments{double(running_mean.data()[c]), double(running_var.data()[c])} : moments(x.data(), at, c);
-    means.data()[c] = C(found.mean), vars.data()[c] = C(found.var);
-    C rstd = C(1.0 / std::sqrt(found.var + epsilon));
-    C scale = weight.data() ? rstd * weight.data()[c] : rstd, shift = bias.data() ? bias.data()[c] : C(0);
-    write_channel(x.data(), y.data(), at, c, found.mean, scale, shift);
-  }
+  DenseOutput<C> y(*call->outputs[0]), means(*call->outputs[1]), vars(*call->outputs[2]);
+  Scratch<double> mean(all.channels), var(all.channels);
+  Scratch<C> scale(all.channels), shift(all.channels);
+  if (running_mean.data())
+    for (int64_t c = 0; c < all.channels; ++c) mean[c] = running_mean.data()[c], var[c] = running_var.data()[c];
+  all.each_part([&](const Images &images) {
+    if (!running_mean.data()) moments(x.data(), images, mean.data(), var.data());
+    for (int64_t c = images.begin; c < images.end; ++c) {
+      means.data()[c] = C(mean[c]), vars.data()[c] = C(var[c]);
+      C rstd = C(1.0 / std::sqrt(var[c] + epsilon));
+      scale[c] = weight.data() ? rstd * weight.data()[c] : rstd;
+      shift[c] = bias.data() ? bias.data()[c] : C(0);
+    }
+    write(x.data(), y.data(), images, mean.data(), scale.data(), shift.data());
+  });
   y.finish(), means.finish(), vars.finish();
 }
 

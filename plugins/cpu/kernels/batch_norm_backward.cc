@@ -5,65 +5,46 @@
 
 namespace dougong::cpu {
 
-// The sums of dy, and of dy times the distance from the mean, over a channel.
-struct GradientSums {
-  double plain = 0, centred = 0;
-};
-
+// With sums over a channel: dbias = sum of dy, dweight = sum of dy (x - mean) rstd, and
+// dx = scale * (dy - dbias / count - (x - mean) * slope), slope = dweight * rstd / count.
 template <class C>
-static GradientSums gradient_sums(const C *dy, const C *x, const ChannelRows &at, int64_t channel, double mean) {
-  GradientSums sums, *into = &sums;
-  for (int64_t row = 0; row < at.rows; ++row) {
-    const C *g = dy + at.place(channel, row), *from = x + at.place(channel, row);
-    vectorised([=, size = at.size] {
-      into->plain += sum_row(g, size);
-      into->centred += fold(
-          size, 0.0, [=](int64_t i) { return double(g[i]) * (double(from[i]) - mean); },
-          [](double a, double b) { return a + b; });
-    });
-  }
-  return sums;
+static void write(const C *dy, const C *x, C *dx, const Images &images, const C *mean, const C *scale,
+                  const double *shift, const double *slope) {
+  Lookup<C> means(images, mean), scales(images, scale), shifts(images, shift), slopes(images, slope);
+  const C *centre = means.data(), *times = scales.data(), *minus = shifts.data(), *by = slopes.data();
+  each_element(images, [=](int64_t place, int64_t where) {
+    dx[place] = times[where] * ((dy[place] - minus[where]) - (x[place] - centre[where]) * by[where]);
+  });
 }
 
-// dx = scale * (dy - shift - (x - mean) * slope) for all rows of a channel.
 template <class C>
-struct ChannelGradient {
-  const C *dy, *x;
-  C *dx;
-  double mean;
-  C scale, shift, slope;
-
-  void write(const ChannelRows &at, int64_t channel) const {
-    Centre<C> centre(mean);
-    C by = scale, minus = shift, times = slope;
-    for (int64_t row = 0; row < at.rows; ++row) {
-      const C *g = dy + at.place(channel, row), *from = x + at.place(channel, row);
-      C *to = dx + at.place(channel, row);
-      vectorised([=, size = at.size] {
-        for (int64_t i = 0; i < size; ++i) to[i] = by * ((g[i] - minus) - centre.distance(from[i]) * times);
-      });
-    }
-  }
-};
+static void sums(const C *dy, const C *x, const C *mean, const Images &images, double *plain, double *centred) {
+  Lookup<double> centres(images, mean);
+  const double *centre = centres.data();
+  channel_sums(images, plain, [=](int64_t place, int64_t) { return double(dy[place]); });
+  channel_sums(images, centred,
+               [=](int64_t place, int64_t where) { return double(dy[place]) * (double(x[place]) - centre[where]); });
+}
 
 template <class C>
 static void gradients(const dg_kernel_call_t *call, double epsilon, bool running) {
-  ChannelRows at(*call->inputs[1]);
-  ChannelView from_dy(*call->inputs[0], at.turned), from_x(*call->inputs[1], at.turned),
-      to(*call->outputs[0], at.turned);
-  DenseInput<C> dy(&from_dy.tensor), x(&from_x.tensor), weight(call->inputs[2]), means(call->inputs[3]),
+  Images all(*call->inputs[1]);
+  DenseInput<C> dy(call->inputs[0]), x(call->inputs[1]), weight(call->inputs[2]), means(call->inputs[3]),
       vars(call->inputs[4]);
-  DenseOutput<C> dx(to.tensor), dweight(*call->outputs[1]), dbias(*call->outputs[2]);
-  double count = double(at.count());
-  for (int64_t c = 0; c < at.channels; ++c) {
-    double mean = double(means.data()[c]), rstd = 1.0 / std::sqrt(double(vars.data()[c]) + epsilon);
-    GradientSums sums = gradient_sums(dy.data(), x.data(), at, c, mean);
-    dweight.data()[c] = C(sums.centred * rstd), dbias.data()[c] = C(sums.plain);
-    double scale = weight.data() ? rstd * double(weight.data()[c]) : rstd;
-    double shift = running ? 0 : sums.plain / count, slope = running ? 0 : sums.centred / count * rstd * rstd;
-    ChannelGradient<C> channel{dy.data(), x.data(), dx.data(), mean, C(scale), C(shift), C(slope)};
-    channel.write(at, c);
-  }
+  DenseOutput<C> dx(*call->outputs[0]), dweight(*call->outputs[1]), dbias(*call->outputs[2]);
+  Scratch<double> plain(all.channels), centred(all.channels);
+  Scratch<C> scale(all.channels);
+  all.each_part([&](const Images &images) {
+    sums(dy.data(), x.data(), means.data(), images, plain.data(), centred.data());
+    for (int64_t c = images.begin; c < images.end; ++c) {
+      double rstd = 1.0 / std::sqrt(double(vars.data()[c]) + epsilon);
+      dweight.data()[c] = C(centred[c] * rstd), dbias.data()[c] = C(plain[c]);
+      scale[c] = C(weight.data() ? rstd * double(weight.data()[c]) : rstd);
+      plain[c] = running ? 0 : plain[c] / images.count();
+      centred[c] = running ? 0 : centred[c] / images.count() * rstd * rstd;
+    }
+    write(dy.data(), x.data(), dx.data(), images, means.data(), scale.data(), plain.data(), centred.data());
+  });
   dx.finish(), dweight.finish(), dbias.finish();
 }
 

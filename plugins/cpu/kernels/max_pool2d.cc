@@ -18,8 +18,8 @@ struct PoolAxis {
   bool inside(int64_t place) const { return place >= 0 && place < size; }
 };
 
-// The first greatest element of a window, the first NaN before all. A window that holds only padding, as dilation may
-// make one, gives -inf and the index -1.
+// The first greatest element of a window, the first NaN before all. The runtime admits no window of padding alone; one
+// that comes all the same gives -inf and the index -1.
 template <class C>
 static void pool_window(const C *image, const PoolAxis &rows, const PoolAxis &columns, int64_t r, int64_t c, C *y,
                         int64_t *index) {

@@ -8,13 +8,15 @@ static void attend(const dg_kernel_call_t *call, double scale, bool causal) {
   Attention<C> attention(call, 0, scale, causal);
   DenseOutput<C> y(*call->outputs[0]);
   int64_t block = attention.block(), queries = attention.queries, width = attention.value_features;
-  Scratch<C> weights(block * attention.keys);
+  Scratch<C> weights(block * padded(attention.keys)), factors(block);
   for (int64_t head = 0; head < attention.heads; ++head) {
     for (int64_t first = 0; first < queries; first += block) {
       int64_t rows = queries - first < block ? queries - first : block, keys = attention.seen(first + rows - 1);
-      attention.weights(head, first, rows, keys, weights.data());
-      gemm(rows, width, keys, Matrix<const C>{weights.data(), keys, 1}, attention.values_of(head),
-           Matrix<C>{y.data() + (head * queries + first) * width, width, 1}, false);
+      C *out = y.data() + (head * queries + first) * width;
+      attention.weights(head, first, rows, keys, weights.data(), factors.data());
+      gemm(rows, width, keys, Matrix<const C>{weights.data(), padded(keys), 1}, attention.values_of(head),
+           Matrix<C>{out, width, 1}, false);
+      scale_rows(out, rows, width, factors.data());
     }
   }
   y.finish();

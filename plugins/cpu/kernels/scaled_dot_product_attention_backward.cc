@@ -10,7 +10,7 @@ struct AttentionGradient {
   DenseInput<C> dy;
   DenseOutput<C> dquery, dkey, dvalue, dbias;
   int64_t bias_size;
-  Scratch<C> weights, dscores;
+  Scratch<C> weights, dscores, factors;
   Scratch<double> bias_sums;
 
   AttentionGradient(const dg_kernel_call_t *call, double scale, bool causal)
@@ -21,42 +21,43 @@ struct AttentionGradient {
         dvalue(*call->outputs[2]),
         dbias(*call->outputs[3]),
         bias_size(element_count(*call->outputs[3])),
-        weights(attention.block() * attention.keys),
-        dscores(attention.block() * attention.keys),
+        weights(attention.block() * padded(attention.keys)),
+        dscores(attention.block() * padded(attention.keys)),
+        factors(attention.block()),
         bias_sums(bias_size) {
     for (int64_t i = element_count(*call->outputs[1]); i-- > 0;) dkey.data()[i] = 0;
     for (int64_t i = element_count(*call->outputs[2]); i-- > 0;) dvalue.data()[i] = 0;
     for (int64_t i = 0; i < bias_size; ++i) bias_sums[i] = 0;
   }
 
-  // From dw to dscores, times the scale but for the bias.
+  // The weights times their factors, and from dw to dscores, times the scale but for the bias.
   void soften_backward(int64_t head, int64_t first, int64_t rows, int64_t keys) {
-    for (int64_t i = 0; i < rows; ++i) {
-      const C *w = weights.data() + i * keys;
-      C *d = dscores.data() + i * keys;
-      C scale = attention.scale;
-      double *sums = attention.bias ? bias_sums.data() + attention.offset(attention.bias, head) +
-                                          (first + i) * attention.bias.row_stride
-                                    : nullptr;
-      vectorised([=, step = attention.bias.column_stride] {
-        C average = C(dot_row(w, static_cast<const C *>(d), keys));
-        for (int64_t j = 0; j < keys; ++j) d[j] = w[j] * (d[j] - average);
+    C *all_weights = weights.data(), *all_scores = dscores.data(), *by = factors.data();
+    int64_t stride = padded(keys), row_step = attention.bias.row_stride, step = attention.bias.column_stride;
+    double *sums = attention.bias ? bias_sums.data() + attention.offset(attention.bias, head) : nullptr;
+    vectorised([=, scale = attention.scale] {
+      for (int64_t i = 0; i < rows; ++i) {
+        C *w = all_weights + i * stride, *d = all_scores + i * stride, factor = by[i];
+        for (int64_t j = keys; j < stride; ++j) d[j] = 0;
+        for (int64_t j = 0; j < stride; ++j) w[j] *= factor;
+        C average = fold_padded(stride, C(0), [=](int64_t j) { return w[j] * d[j]; }, [](C a, C b) { return a + b; });
+        for (int64_t j = 0; j < stride; ++j) d[j] = w[j] * (d[j] - average);
         if (sums)
-          for (int64_t j = 0; j < keys; ++j) sums[j * step] += double(d[j]);
-        for (int64_t j = 0; j < keys; ++j) d[j] *= scale;
-      });
-    }
+          for (int64_t j = 0; j < keys; ++j) sums[(first + i) * row_step + j * step] += double(d[j]);
+        for (int64_t j = 0; j < stride; ++j) d[j] *= scale;
+      }
+    });
   }
 
   void add_block(int64_t head, int64_t first, int64_t rows) {
     const Attention<C> &a = attention;
     int64_t keys = a.seen(first + rows - 1), n = a.features, m = a.value_features, place = head * a.queries + first;
+    int64_t stride = padded(keys), shared = head / a.group * a.keys;
     Matrix<const C> g{dy.data() + place * m, m, 1};
-    Matrix<const C> w{weights.data(), keys, 1}, d{dscores.data(), keys, 1};
-    a.weights(head, first, rows, keys, weights.data());
-    gemm(rows, keys, m, g, a.values_of(head).transposed(), Matrix<C>{dscores.data(), keys, 1}, false);
+    Matrix<const C> w{weights.data(), stride, 1}, d{dscores.data(), stride, 1};
+    a.weights(head, first, rows, keys, weights.data(), factors.data());
+    gemm(rows, keys, m, g, a.values_of(head).transposed(), Matrix<C>{dscores.data(), stride, 1}, false);
     soften_backward(head, first, rows, keys);
-    int64_t shared = head / a.group * a.keys;
     gemm(keys, m, rows, w.transposed(), g, Matrix<C>{dvalue.data() + shared * m, m, 1}, true);
     gemm(rows, n, keys, d, a.keys_of(head), Matrix<C>{dquery.data() + place * n, n, 1}, false);
     gemm(keys, n, rows, d.transposed(), a.queries_of(head, first), Matrix<C>{dkey.data() + shared * n, n, 1}, true);

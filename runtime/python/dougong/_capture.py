@@ -5,6 +5,7 @@ The hooks are called by generators, optimizers, schedulers and modules, and do n
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,8 @@ from ._autograd import no_grad
 from ._core import Tensor
 
 _thread = threading.local()
+ambient: list[Callable[[], Any]] = [_core.is_grad_enabled, _core._ledger_strict, lambda: str(_core.device(None))]
+"""What calls depend on beside their arguments: functions of hashable values. Each value has a capture of its own."""
 module_changes = 0  # how often an attribute or a part of any module was set
 
 
@@ -58,10 +61,24 @@ class Updates:
         self.optimizer = optimizer
         self.updates = [_Update(optimizer, *update) for update in updates]
         self.groups = self._groups()
+        self.options = self._options()
         self.classes: list[list[_Update]] = []  # updates that pass the same numbers
 
     def _groups(self) -> list[int]:
         return [len(group["params"]) for group in self.optimizer.param_groups]
+
+    def _options(self) -> list[dict[str, Any]]:
+        groups = self.optimizer.param_groups
+        return [{name: value for name, value in group.items() if name != "params"} for group in groups]
+
+    def check_options(self, effects: list[Any]) -> None:
+        """Refuses options that were set after the step by something that will not be called for a replay."""
+        stepped = any(isinstance(e, Step) and e.scheduler.optimizer is self.optimizer for e in effects)
+        if not stepped and self.options != self._options():
+            raise _core.UnsupportedError(
+                "jit: the call changes the options of an optimizer, and a replay would not; do it outside of the "
+                "function"
+            )
 
     def bind(self, recording: Any) -> None:
         classes: dict[Any, list[_Update]] = {}
@@ -196,6 +213,9 @@ class Capture:
         """Ends the notes; returns the modules' attributes that the calls have set."""
         for draws in self.draws.values():
             draws.used = draws.generator.get_state()[1] - draws.start
+        for effect in self.effects:
+            if isinstance(effect, Updates):
+                effect.check_options(self.effects)
         changed = [(s.module, name) for s in self.modules.values() for name in s.changed()]
         self.modules = {key: Snapshot(snapshot.module) for key, snapshot in self.modules.items()}
         self.module_changes = module_changes
@@ -237,6 +257,26 @@ class Capture:
 
 def note_updates(optimizer: Any, updates: list[tuple[Tensor, Tensor, dict[str, Any]]]) -> None:
     _thread.capture.effects.append(Updates(optimizer, updates))
+
+
+def checked_step(step: Callable[..., Any]) -> Callable[..., Any]:
+    """An optimizer's own ``step``, which is refused while recording unless it comes to ``Optimizer.step``."""
+
+    @functools.wraps(step)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _core._recording():
+            return step(self, *args, **kwargs)
+        effects = _thread.capture.effects
+        known = len(effects)
+        result = step(self, *args, **kwargs)
+        if not any(isinstance(e, Updates) and e.optimizer is self for e in effects[known:]):
+            raise _core.UnsupportedError(
+                f"jit: the step of {type(self).__name__} cannot be replayed: its numbers would be frozen. Give the "
+                "optimizer an _update of one parameter, which Optimizer.step calls"
+            )
+        return result
+
+    return checked
 
 
 def note_step(scheduler: Any) -> None:

@@ -18,9 +18,6 @@ from ._core import Tensor
 
 __all__ = ["Jitted", "jit"]
 
-ambient: list[Callable[[], Any]] = [_core.is_grad_enabled, _core._ledger_strict, lambda: str(_core.device(None))]
-"""What calls depend on beside their arguments: functions of hashable values."""
-
 
 def jit(function: Callable[..., Any] | None = None, *, limit: int = 8) -> Any:
     """Captures the kernels that a function calls, and replays them in later calls with the same kind of arguments.
@@ -49,7 +46,7 @@ class _Call:
     def __init__(self, args: Any, kwargs: Any) -> None:
         self.tensors: list[Tensor] = []
         self.kept: list[Any] = []  # objects that the key knows by their id
-        self.key = (*(value() for value in ambient), self._key(args), self._key(kwargs) if kwargs else None)
+        self.key = (*(value() for value in _capture.ambient), self._key(args), self._key(kwargs) if kwargs else None)
 
     def _key(self, value: Any) -> Any:
         if isinstance(value, Tensor):

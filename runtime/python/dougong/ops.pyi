@@ -24,6 +24,18 @@ def adamw(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]: ...
+def adaptive_avg_pool1d(
+    x: Tensor | float, output_size: int | Sequence[int], *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
+def adaptive_avg_pool2d(
+    x: Tensor | float, output_size: int | Sequence[int], *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
+def adaptive_max_pool1d(
+    x: Tensor | float, output_size: int | Sequence[int], *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
+def adaptive_max_pool2d(
+    x: Tensor | float, output_size: int | Sequence[int], *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def add(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def addcdiv(
     x: Tensor | float,
@@ -87,6 +99,51 @@ def asinh(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) 
 def atan(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def atan2(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def atanh(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def avg_pool1d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def avg_pool2d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def avg_pool2d_backward(
+    dy: Tensor | float,
+    shape: int | Sequence[int],
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def avg_pool3d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def batch_norm(
     x: Tensor | float,
     weight: Tensor | None = None,
@@ -140,6 +197,13 @@ def bitwise_not(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = 
 def bitwise_or(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def bitwise_xor(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def bmm(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def border_pad(
+    x: Tensor | float,
+    padding: int | Sequence[int],
+    mode: str = "reflect",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def cast(x: Tensor | float, dtype: dtype, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def cat(tensors: Sequence[Tensor], axis: int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def ceil(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
@@ -148,6 +212,17 @@ def clamp(
     x: Tensor | float,
     min: Tensor | None = None,
     max: Tensor | None = None,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv1d(
+    x: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
@@ -179,6 +254,53 @@ def conv2d_backward_weight(
     shape: int | Sequence[int],
     stride: int | Sequence[int] = 1,
     padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv3d(
+    x: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv_transpose1d(
+    x: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv_transpose2d(
+    x: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def conv_transpose3d(
+    x: Tensor | float,
+    weight: Tensor | float,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
     *,
@@ -332,6 +454,16 @@ def instance_norm(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def interpolate(
+    x: Tensor | float,
+    axis: int = -1,
+    size: int = ...,
+    mode: str = "nearest",
+    align_corners: bool = False,
+    step: int | Sequence[int] = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def isfinite(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def isinf(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def isnan(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
@@ -437,12 +569,23 @@ def max(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def max_pool1d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def max_pool2d(
     x: Tensor | float,
     kernel_size: int | Sequence[int],
     stride: int | Sequence[int],
     padding: int | Sequence[int] = 0,
     dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
@@ -450,6 +593,16 @@ def max_pool2d_backward(
     dy: Tensor | float,
     indices: Tensor | float,
     shape: int | Sequence[int],
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def max_pool3d(
+    x: Tensor | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...

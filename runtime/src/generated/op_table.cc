@@ -103,6 +103,134 @@ Outputs adamw(const Arg &parameter, const Arg &gradient, const Arg &exp_avg, con
   return call_op(op_def(OpId::adamw), arguments, 4, &at);
 }
 
+// ---- adaptive_avg_pool1d
+static const dg_dtype_t adaptive_avg_pool1d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef adaptive_avg_pool1d_types[] = {{"T", adaptive_avg_pool1d_T, DG_DTYPE_NONE, false}};
+static const InputDef adaptive_avg_pool1d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef adaptive_avg_pool1d_attributes[] = {
+    {"output_size", AttributeKind::ints, offsetof(dg_adaptive_avg_pool1d_attributes_t, output_size), true, -1, 1, -1, nullptr, ""}};
+static const dg_adaptive_avg_pool1d_attributes_t adaptive_avg_pool1d_defaults = {sizeof(dg_adaptive_avg_pool1d_attributes_t), nullptr, 0};
+static const OutputDef adaptive_avg_pool1d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void adaptive_avg_pool1d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_avg_pool1d_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() == 3)) reject(op_def(OpId::adaptive_avg_pool1d), c, "x must have three axes");
+  if (!pieces_fit(c.inputs[0].shape(), IntList(at.output_size, at.output_size_count))) reject(op_def(OpId::adaptive_avg_pool1d), c, "output_size must be positive, and the pooled axes of x not empty");
+}
+static void adaptive_avg_pool1d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_avg_pool1d_attributes_t *>(c.attributes);
+  shapes[0] = resized(c.inputs[0].shape(), IntList(at.output_size, at.output_size_count));
+}
+static void adaptive_avg_pool1d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_avg_pool1d_attributes_t *>(c.attributes);
+  const auto v_y = squeeze(adaptive_avg_pool2d(unsqueeze(c.inputs[0], 2), Shape{int64_t(1), int64_t(IntList(at.output_size, at.output_size_count)[0])}), Shape{int64_t(2)});
+  y[0] = v_y;
+}
+static const OpId adaptive_avg_pool1d_parts[] = {OpId::adaptive_avg_pool2d, OpId::adaptive_avg_pool1d};
+Tensor adaptive_avg_pool1d(const Arg &x, IntList output_size) {
+  dg_adaptive_avg_pool1d_attributes_t at = adaptive_avg_pool1d_defaults;
+  at.output_size = output_size.data, at.output_size_count = output_size.count;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::adaptive_avg_pool1d), arguments, 1, &at)[0];
+}
+
+// ---- adaptive_avg_pool2d
+static const dg_dtype_t adaptive_avg_pool2d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef adaptive_avg_pool2d_types[] = {{"T", adaptive_avg_pool2d_T, DG_DTYPE_NONE, false}};
+static const InputDef adaptive_avg_pool2d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef adaptive_avg_pool2d_attributes[] = {
+    {"output_size", AttributeKind::ints, offsetof(dg_adaptive_avg_pool2d_attributes_t, output_size), true, -1, 2, -1, nullptr, ""}};
+static const dg_adaptive_avg_pool2d_attributes_t adaptive_avg_pool2d_defaults = {sizeof(dg_adaptive_avg_pool2d_attributes_t), nullptr, 0};
+static const OutputDef adaptive_avg_pool2d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void adaptive_avg_pool2d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_avg_pool2d_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() == 4)) reject(op_def(OpId::adaptive_avg_pool2d), c, "x must have four axes");
+  if (!pieces_fit(c.inputs[0].shape(), IntList(at.output_size, at.output_size_count))) reject(op_def(OpId::adaptive_avg_pool2d), c, "output_size must be positive, and the pooled axes of x not empty");
+}
+static void adaptive_avg_pool2d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_avg_pool2d_attributes_t *>(c.attributes);
+  shapes[0] = resized(c.inputs[0].shape(), IntList(at.output_size, at.output_size_count));
+}
+static void adaptive_avg_pool2d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_avg_pool2d_attributes_t *>(c.attributes);
+  const auto v_y = mean_of_pieces(wide(c.inputs[0]), IntList(at.output_size, at.output_size_count));
+  y[0] = v_y;
+}
+static const OpId adaptive_avg_pool2d_parts[] = {OpId::adaptive_avg_pool2d};
+Tensor adaptive_avg_pool2d(const Arg &x, IntList output_size) {
+  dg_adaptive_avg_pool2d_attributes_t at = adaptive_avg_pool2d_defaults;
+  at.output_size = output_size.data, at.output_size_count = output_size.count;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::adaptive_avg_pool2d), arguments, 1, &at)[0];
+}
+
+// ---- adaptive_max_pool1d
+static const dg_dtype_t adaptive_max_pool1d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef adaptive_max_pool1d_types[] = {{"T", adaptive_max_pool1d_T, DG_DTYPE_NONE, false}};
+static const InputDef adaptive_max_pool1d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef adaptive_max_pool1d_attributes[] = {
+    {"output_size", AttributeKind::ints, offsetof(dg_adaptive_max_pool1d_attributes_t, output_size), true, -1, 1, -1, nullptr, ""}};
+static const dg_adaptive_max_pool1d_attributes_t adaptive_max_pool1d_defaults = {sizeof(dg_adaptive_max_pool1d_attributes_t), nullptr, 0};
+static const OutputDef adaptive_max_pool1d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}, {"indices", -1, false, DG_DTYPE_INT64, -1}};
+static void adaptive_max_pool1d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_max_pool1d_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() == 3)) reject(op_def(OpId::adaptive_max_pool1d), c, "x must have three axes");
+  if (!pieces_fit(c.inputs[0].shape(), IntList(at.output_size, at.output_size_count))) reject(op_def(OpId::adaptive_max_pool1d), c, "output_size must be positive, and the pooled axes of x not empty");
+}
+static void adaptive_max_pool1d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_max_pool1d_attributes_t *>(c.attributes);
+  shapes[0] = resized(c.inputs[0].shape(), IntList(at.output_size, at.output_size_count));
+  shapes[1] = shapes[0];
+}
+static void adaptive_max_pool1d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_max_pool1d_attributes_t *>(c.attributes);
+  const auto v_p = adaptive_max_pool2d(unsqueeze(c.inputs[0], 2), Shape{int64_t(1), int64_t(IntList(at.output_size, at.output_size_count)[0])});
+  const auto v_y = squeeze(v_p[0], Shape{int64_t(2)});
+  const auto v_indices = squeeze(v_p[1], Shape{int64_t(2)});
+  y[0] = v_y;
+  y[1] = v_indices;
+}
+static const OpId adaptive_max_pool1d_parts[] = {OpId::adaptive_max_pool2d, OpId::adaptive_max_pool1d};
+Outputs adaptive_max_pool1d(const Arg &x, IntList output_size) {
+  dg_adaptive_max_pool1d_attributes_t at = adaptive_max_pool1d_defaults;
+  at.output_size = output_size.data, at.output_size_count = output_size.count;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::adaptive_max_pool1d), arguments, 1, &at);
+}
+
+// ---- adaptive_max_pool2d
+static const dg_dtype_t adaptive_max_pool2d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef adaptive_max_pool2d_types[] = {{"T", adaptive_max_pool2d_T, DG_DTYPE_NONE, false}};
+static const InputDef adaptive_max_pool2d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef adaptive_max_pool2d_attributes[] = {
+    {"output_size", AttributeKind::ints, offsetof(dg_adaptive_max_pool2d_attributes_t, output_size), true, -1, 2, -1, nullptr, ""}};
+static const dg_adaptive_max_pool2d_attributes_t adaptive_max_pool2d_defaults = {sizeof(dg_adaptive_max_pool2d_attributes_t), nullptr, 0};
+static const OutputDef adaptive_max_pool2d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}, {"indices", -1, false, DG_DTYPE_INT64, -1}};
+static void adaptive_max_pool2d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_max_pool2d_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() == 4)) reject(op_def(OpId::adaptive_max_pool2d), c, "x must have four axes");
+  if (!pieces_fit(c.inputs[0].shape(), IntList(at.output_size, at.output_size_count))) reject(op_def(OpId::adaptive_max_pool2d), c, "output_size must be positive, and the pooled axes of x not empty");
+}
+static void adaptive_max_pool2d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_max_pool2d_attributes_t *>(c.attributes);
+  shapes[0] = resized(c.inputs[0].shape(), IntList(at.output_size, at.output_size_count));
+  shapes[1] = shapes[0];
+}
+static void adaptive_max_pool2d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adaptive_max_pool2d_attributes_t *>(c.attributes);
+  const auto v_p = greatest_of_pieces(c.inputs[0], IntList(at.output_size, at.output_size_count));
+  const auto v_y = v_p[0];
+  const auto v_indices = v_p[1];
+  y[0] = v_y;
+  y[1] = v_indices;
+}
+static const OpId adaptive_max_pool2d_parts[] = {OpId::adaptive_max_pool2d};
+Outputs adaptive_max_pool2d(const Arg &x, IntList output_size) {
+  dg_adaptive_max_pool2d_attributes_t at = adaptive_max_pool2d_defaults;
+  at.output_size = output_size.data, at.output_size_count = output_size.count;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::adaptive_max_pool2d), arguments, 1, &at);
+}
+
 // ---- add
 static const dg_dtype_t add_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const TypeDef add_types[] = {{"T", add_T, DG_DTYPE_NONE, false}};
@@ -485,6 +613,195 @@ Tensor atanh(const Arg &x) {
   return call_op(op_def(OpId::atanh), arguments, 1, nullptr)[0];
 }
 
+// ---- avg_pool1d
+static const dg_dtype_t avg_pool1d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef avg_pool1d_types[] = {{"T", avg_pool1d_T, DG_DTYPE_NONE, false}};
+static const InputDef avg_pool1d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef avg_pool1d_attributes[] = {
+    {"kernel_size", AttributeKind::ints, offsetof(dg_avg_pool1d_attributes_t, kernel_size), true, -1, 1, -1, nullptr, ""},
+    {"stride", AttributeKind::ints, offsetof(dg_avg_pool1d_attributes_t, stride), true, -1, 1, -1, nullptr, ""},
+    {"padding", AttributeKind::ints, offsetof(dg_avg_pool1d_attributes_t, padding), false, -1, 1, -1, nullptr, "0"},
+    {"ceil_mode", AttributeKind::boolean, offsetof(dg_avg_pool1d_attributes_t, ceil_mode), false, -1, 0, -1, nullptr, "False"},
+    {"count_include_pad", AttributeKind::boolean, offsetof(dg_avg_pool1d_attributes_t, count_include_pad), false, -1, 0, -1, nullptr, "True"},
+    {"divisor_override", AttributeKind::integer, offsetof(dg_avg_pool1d_attributes_t, divisor_override), false, -1, 0, -1, nullptr, "0"}};
+static const int64_t avg_pool1d_padding_default[] = {0};
+static const dg_avg_pool1d_attributes_t avg_pool1d_defaults = {sizeof(dg_avg_pool1d_attributes_t), nullptr, 0, nullptr, 0, avg_pool1d_padding_default, 1, 0, 1, 0};
+static const OutputDef avg_pool1d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void avg_pool1d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool1d_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() == 3)) reject(op_def(OpId::avg_pool1d), c, "x must have three axes");
+  if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool1d), c, "padding may be at most half of the window");
+  if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool1d), c, "divisor_override must be positive, or 0 for the size of the window");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1)})) reject(op_def(OpId::avg_pool1d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+}
+static void avg_pool1d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool1d_attributes_t *>(c.attributes);
+  shapes[0] = pooled(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1)}, bool(at.ceil_mode));
+}
+static void avg_pool1d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool1d_attributes_t *>(c.attributes);
+  const auto v_y = squeeze(avg_pool2d(unsqueeze(c.inputs[0], 2), Shape{int64_t(1), int64_t(IntList(at.kernel_size, at.kernel_size_count)[0])}, Shape{int64_t(1), int64_t(IntList(at.stride, at.stride_count)[0])}, Shape{int64_t(0), int64_t(IntList(at.padding, at.padding_count)[0])}, bool(at.ceil_mode), bool(at.count_include_pad), at.divisor_override), Shape{int64_t(2)});
+  y[0] = v_y;
+}
+static const OpId avg_pool1d_parts[] = {OpId::avg_pool2d, OpId::avg_pool1d};
+Tensor avg_pool1d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override) {
+  dg_avg_pool1d_attributes_t at = avg_pool1d_defaults;
+  at.kernel_size = kernel_size.data, at.kernel_size_count = kernel_size.count;
+  at.stride = stride.data, at.stride_count = stride.count;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.ceil_mode = ceil_mode;
+  at.count_include_pad = count_include_pad;
+  at.divisor_override = divisor_override;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::avg_pool1d), arguments, 1, &at)[0];
+}
+
+// ---- avg_pool2d
+static const dg_dtype_t avg_pool2d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef avg_pool2d_types[] = {{"T", avg_pool2d_T, DG_DTYPE_NONE, false}};
+static const InputDef avg_pool2d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef avg_pool2d_attributes[] = {
+    {"kernel_size", AttributeKind::ints, offsetof(dg_avg_pool2d_attributes_t, kernel_size), true, -1, 2, -1, nullptr, ""},
+    {"stride", AttributeKind::ints, offsetof(dg_avg_pool2d_attributes_t, stride), true, -1, 2, -1, nullptr, ""},
+    {"padding", AttributeKind::ints, offsetof(dg_avg_pool2d_attributes_t, padding), false, -1, 2, -1, nullptr, "0"},
+    {"ceil_mode", AttributeKind::boolean, offsetof(dg_avg_pool2d_attributes_t, ceil_mode), false, -1, 0, -1, nullptr, "False"},
+    {"count_include_pad", AttributeKind::boolean, offsetof(dg_avg_pool2d_attributes_t, count_include_pad), false, -1, 0, -1, nullptr, "True"},
+    {"divisor_override", AttributeKind::integer, offsetof(dg_avg_pool2d_attributes_t, divisor_override), false, -1, 0, -1, nullptr, "0"}};
+static const int64_t avg_pool2d_padding_default[] = {0, 0};
+static const dg_avg_pool2d_attributes_t avg_pool2d_defaults = {sizeof(dg_avg_pool2d_attributes_t), nullptr, 0, nullptr, 0, avg_pool2d_padding_default, 2, 0, 1, 0};
+static const OutputDef avg_pool2d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void avg_pool2d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool2d_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() == 4)) reject(op_def(OpId::avg_pool2d), c, "x must have four axes");
+  if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool2d), c, "padding may be at most half of the window");
+  if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool2d), c, "divisor_override must be positive, or 0 for the size of the window");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)})) reject(op_def(OpId::avg_pool2d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+}
+static void avg_pool2d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool2d_attributes_t *>(c.attributes);
+  shapes[0] = pooled(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)}, bool(at.ceil_mode));
+}
+static const uint16_t avg_pool2d_saves_inputs[] = {0};
+static const uint16_t avg_pool2d_saves_outputs[] = {0};
+static const bool avg_pool2d_differentiable[] = {true};
+static void avg_pool2d_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_avg_pool2d_attributes_t>();
+  if (g.needs(0)) g.set(0, avg_pool2d_backward(g.gradient(0), g.meta(0).shape, IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode), bool(at.count_include_pad), at.divisor_override));
+}
+static void avg_pool2d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool2d_attributes_t *>(c.attributes);
+  const auto v_y = (window_sums(wide(c.inputs[0]), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode)) / window_areas(c.inputs[0], c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode), bool(at.count_include_pad), at.divisor_override));
+  y[0] = v_y;
+}
+static const OpId avg_pool2d_parts[] = {OpId::avg_pool2d};
+Tensor avg_pool2d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override) {
+  dg_avg_pool2d_attributes_t at = avg_pool2d_defaults;
+  at.kernel_size = kernel_size.data, at.kernel_size_count = kernel_size.count;
+  at.stride = stride.data, at.stride_count = stride.count;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.ceil_mode = ceil_mode;
+  at.count_include_pad = count_include_pad;
+  at.divisor_override = divisor_override;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::avg_pool2d), arguments, 1, &at)[0];
+}
+
+// ---- avg_pool2d_backward
+static const dg_dtype_t avg_pool2d_backward_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef avg_pool2d_backward_types[] = {{"T", avg_pool2d_backward_T, DG_DTYPE_NONE, false}};
+static const InputDef avg_pool2d_backward_inputs[] = {{"dy", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef avg_pool2d_backward_attributes[] = {
+    {"shape", AttributeKind::ints, offsetof(dg_avg_pool2d_backward_attributes_t, shape), true, -1, 4, -1, nullptr, ""},
+    {"kernel_size", AttributeKind::ints, offsetof(dg_avg_pool2d_backward_attributes_t, kernel_size), true, -1, 2, -1, nullptr, ""},
+    {"stride", AttributeKind::ints, offsetof(dg_avg_pool2d_backward_attributes_t, stride), true, -1, 2, -1, nullptr, ""},
+    {"padding", AttributeKind::ints, offsetof(dg_avg_pool2d_backward_attributes_t, padding), false, -1, 2, -1, nullptr, "0"},
+    {"ceil_mode", AttributeKind::boolean, offsetof(dg_avg_pool2d_backward_attributes_t, ceil_mode), false, -1, 0, -1, nullptr, "False"},
+    {"count_include_pad", AttributeKind::boolean, offsetof(dg_avg_pool2d_backward_attributes_t, count_include_pad), false, -1, 0, -1, nullptr, "True"},
+    {"divisor_override", AttributeKind::integer, offsetof(dg_avg_pool2d_backward_attributes_t, divisor_override), false, -1, 0, -1, nullptr, "0"}};
+static const int64_t avg_pool2d_backward_padding_default[] = {0, 0};
+static const dg_avg_pool2d_backward_attributes_t avg_pool2d_backward_defaults = {sizeof(dg_avg_pool2d_backward_attributes_t), nullptr, 0, nullptr, 0, nullptr, 0, avg_pool2d_backward_padding_default, 2, 0, 1, 0};
+static const OutputDef avg_pool2d_backward_outputs[] = {{"dx", 0, false, DG_DTYPE_NONE, -1}};
+static void avg_pool2d_backward_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool2d_backward_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() == 4)) reject(op_def(OpId::avg_pool2d_backward), c, "dy must have four axes");
+  if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool2d_backward), c, "padding may be at most half of the window");
+  if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool2d_backward), c, "divisor_override must be positive, or 0 for the size of the window");
+  if (!windows_fit(IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)})) reject(op_def(OpId::avg_pool2d_backward), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!(c.inputs[0].shape() == pooled(IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)}, bool(at.ceil_mode)))) reject(op_def(OpId::avg_pool2d_backward), c, "dy must have the shape of the result of avg_pool2d");
+}
+static void avg_pool2d_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool2d_backward_attributes_t *>(c.attributes);
+  shapes[0] = IntList(at.shape, at.shape_count);
+}
+static const uint16_t avg_pool2d_backward_saves_inputs[] = {0};
+static const uint16_t avg_pool2d_backward_saves_outputs[] = {0};
+static const bool avg_pool2d_backward_differentiable[] = {true};
+static void avg_pool2d_backward_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_avg_pool2d_backward_attributes_t>();
+  if (g.needs(0)) g.set(0, avg_pool2d(g.gradient(0), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode), bool(at.count_include_pad), at.divisor_override));
+}
+static void avg_pool2d_backward_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool2d_backward_attributes_t *>(c.attributes);
+  const auto v_dx = shared_by_windows((wide(c.inputs[0]) / window_areas(c.inputs[0], IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode), bool(at.count_include_pad), at.divisor_override)), IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode));
+  y[0] = v_dx;
+}
+static const OpId avg_pool2d_backward_parts[] = {OpId::avg_pool2d_backward};
+Tensor avg_pool2d_backward(const Arg &dy, IntList shape, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override) {
+  dg_avg_pool2d_backward_attributes_t at = avg_pool2d_backward_defaults;
+  at.shape = shape.data, at.shape_count = shape.count;
+  at.kernel_size = kernel_size.data, at.kernel_size_count = kernel_size.count;
+  at.stride = stride.data, at.stride_count = stride.count;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.ceil_mode = ceil_mode;
+  at.count_include_pad = count_include_pad;
+  at.divisor_override = divisor_override;
+  Arg arguments[] = {dy};
+  return call_op(op_def(OpId::avg_pool2d_backward), arguments, 1, &at)[0];
+}
+
+// ---- avg_pool3d
+static const dg_dtype_t avg_pool3d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef avg_pool3d_types[] = {{"T", avg_pool3d_T, DG_DTYPE_NONE, false}};
+static const InputDef avg_pool3d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef avg_pool3d_attributes[] = {
+    {"kernel_size", AttributeKind::ints, offsetof(dg_avg_pool3d_attributes_t, kernel_size), true, -1, 3, -1, nullptr, ""},
+    {"stride", AttributeKind::ints, offsetof(dg_avg_pool3d_attributes_t, stride), true, -1, 3, -1, nullptr, ""},
+    {"padding", AttributeKind::ints, offsetof(dg_avg_pool3d_attributes_t, padding), false, -1, 3, -1, nullptr, "0"},
+    {"ceil_mode", AttributeKind::boolean, offsetof(dg_avg_pool3d_attributes_t, ceil_mode), false, -1, 0, -1, nullptr, "False"},
+    {"count_include_pad", AttributeKind::boolean, offsetof(dg_avg_pool3d_attributes_t, count_include_pad), false, -1, 0, -1, nullptr, "True"},
+    {"divisor_override", AttributeKind::integer, offsetof(dg_avg_pool3d_attributes_t, divisor_override), false, -1, 0, -1, nullptr, "0"}};
+static const int64_t avg_pool3d_padding_default[] = {0, 0, 0};
+static const dg_avg_pool3d_attributes_t avg_pool3d_defaults = {sizeof(dg_avg_pool3d_attributes_t), nullptr, 0, nullptr, 0, avg_pool3d_padding_default, 3, 0, 1, 0};
+static const OutputDef avg_pool3d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void avg_pool3d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool3d_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() == 5)) reject(op_def(OpId::avg_pool3d), c, "x must have five axes");
+  if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool3d), c, "padding may be at most half of the window");
+  if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool3d), c, "divisor_override must be positive, or 0 for the size of the window");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1), int64_t(1)})) reject(op_def(OpId::avg_pool3d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+}
+static void avg_pool3d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool3d_attributes_t *>(c.attributes);
+  shapes[0] = pooled(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1), int64_t(1)}, bool(at.ceil_mode));
+}
+static void avg_pool3d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool3d_attributes_t *>(c.attributes);
+  const auto v_y = mean_by_depth(wide(c.inputs[0]), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode), bool(at.count_include_pad), at.divisor_override);
+  y[0] = v_y;
+}
+static const OpId avg_pool3d_parts[] = {OpId::avg_pool3d};
+Tensor avg_pool3d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override) {
+  dg_avg_pool3d_attributes_t at = avg_pool3d_defaults;
+  at.kernel_size = kernel_size.data, at.kernel_size_count = kernel_size.count;
+  at.stride = stride.data, at.stride_count = stride.count;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.ceil_mode = ceil_mode;
+  at.count_include_pad = count_include_pad;
+  at.divisor_override = divisor_override;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::avg_pool3d), arguments, 1, &at)[0];
+}
+
 // ---- batch_norm
 static const dg_dtype_t batch_norm_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef batch_norm_types[] = {{"T", batch_norm_T, DG_DTYPE_NONE, false}};
@@ -767,6 +1084,39 @@ Tensor bmm(const Arg &a, const Arg &b) {
   return call_op(op_def(OpId::bmm), arguments, 2, nullptr)[0];
 }
 
+// ---- border_pad
+static const dg_dtype_t border_pad_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef border_pad_types[] = {{"T", border_pad_T, DG_DTYPE_NONE, false}};
+static const InputDef border_pad_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const char *const border_pad_mode_values[] = {"reflect", "replicate", "circular", nullptr};
+static const AttributeDef border_pad_attributes[] = {
+    {"padding", AttributeKind::ints, offsetof(dg_border_pad_attributes_t, padding), true, -1, 0, -1, nullptr, ""},
+    {"mode", AttributeKind::enumeration, offsetof(dg_border_pad_attributes_t, mode), false, -1, 0, -1, border_pad_mode_values, "reflect"}};
+static const dg_border_pad_attributes_t border_pad_defaults = {sizeof(dg_border_pad_attributes_t), nullptr, 0, DG_BORDER_PAD_MODE_REFLECT};
+static const OutputDef border_pad_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void border_pad_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_border_pad_attributes_t *>(c.attributes);
+  if (!(int64_t(IntList(at.padding, at.padding_count).size()) == (2 * c.inputs[0].ndim()))) reject(op_def(OpId::border_pad), c, "padding must hold two numbers, before and after, for each axis of x, the first axis first");
+  if (!border_fits(c.inputs[0].shape(), IntList(at.padding, at.padding_count), (at.mode == DG_BORDER_PAD_MODE_REFLECT), (at.mode == DG_BORDER_PAD_MODE_CIRCULAR))) reject(op_def(OpId::border_pad), c, "an axis has fewer elements than its padding takes: reflect needs one more than the padding, circular as many, replicate one; a negative padding may not cut away more than there is");
+}
+static void border_pad_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_border_pad_attributes_t *>(c.attributes);
+  shapes[0] = padded(c.inputs[0].shape(), IntList(at.padding, at.padding_count));
+}
+static void border_pad_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_border_pad_attributes_t *>(c.attributes);
+  const auto v_y = bordered(c.inputs[0], IntList(at.padding, at.padding_count), at.mode);
+  y[0] = v_y;
+}
+static const OpId border_pad_parts[] = {OpId::border_pad};
+Tensor border_pad(const Arg &x, IntList padding, int32_t mode) {
+  dg_border_pad_attributes_t at = border_pad_defaults;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.mode = mode;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::border_pad), arguments, 1, &at)[0];
+}
+
 // ---- cast
 static const dg_dtype_t cast_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const dg_dtype_t cast_U[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
@@ -890,6 +1240,47 @@ static const OpId clamp_parts[] = {OpId::lt, OpId::ne, OpId::where, OpId::clamp}
 Tensor clamp(const Arg &x, const Arg &min, const Arg &max) {
   Arg arguments[] = {x, min, max};
   return call_op(op_def(OpId::clamp), arguments, 3, nullptr)[0];
+}
+
+// ---- conv1d
+static const dg_dtype_t conv1d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef conv1d_types[] = {{"T", conv1d_T, DG_DTYPE_NONE, false}};
+static const InputDef conv1d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, false, false}, {"bias", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef conv1d_attributes[] = {
+    {"stride", AttributeKind::ints, offsetof(dg_conv1d_attributes_t, stride), false, -1, 1, -1, nullptr, "1"},
+    {"padding", AttributeKind::ints, offsetof(dg_conv1d_attributes_t, padding), false, -1, 1, -1, nullptr, "0"},
+    {"dilation", AttributeKind::ints, offsetof(dg_conv1d_attributes_t, dilation), false, -1, 1, -1, nullptr, "1"},
+    {"groups", AttributeKind::integer, offsetof(dg_conv1d_attributes_t, groups), false, -1, 0, -1, nullptr, "1"}};
+static const int64_t conv1d_stride_default[] = {1};
+static const int64_t conv1d_padding_default[] = {0};
+static const int64_t conv1d_dilation_default[] = {1};
+static const dg_conv1d_attributes_t conv1d_defaults = {sizeof(dg_conv1d_attributes_t), conv1d_stride_default, 1, conv1d_padding_default, 1, conv1d_dilation_default, 1, 1};
+static const OutputDef conv1d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void conv1d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv1d_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].ndim() == 3) && (c.inputs[1].ndim() == 3))) reject(op_def(OpId::conv1d), c, "x and weight must have three axes");
+  if (!((at.groups > 0) && ((c.inputs[1].shape()[0] % at.groups) == 0) && (c.inputs[0].shape()[1] == (c.inputs[1].shape()[1] * at.groups)))) reject(op_def(OpId::conv1d), c, "channels of x must be channels of weight times groups, and out channels a multiple of groups");
+  if (!bias_fits(c.inputs[2], c.inputs[1].shape()[0])) reject(op_def(OpId::conv1d), c, "bias must hold one value for each out channel");
+  if (!windows_fit(c.inputs[0].shape(), trailing(c.inputs[1].shape(), 1), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::conv1d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+}
+static void conv1d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv1d_attributes_t *>(c.attributes);
+  shapes[0] = convolved(c.inputs[0].shape(), c.inputs[1].shape(), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count));
+}
+static void conv1d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv1d_attributes_t *>(c.attributes);
+  const auto v_y = squeeze(conv2d(unsqueeze(c.inputs[0], 2), unsqueeze(c.inputs[1], 2), c.inputs[2], Shape{int64_t(1), int64_t(IntList(at.stride, at.stride_count)[0])}, Shape{int64_t(0), int64_t(IntList(at.padding, at.padding_count)[0])}, Shape{int64_t(1), int64_t(IntList(at.dilation, at.dilation_count)[0])}, at.groups), Shape{int64_t(2)});
+  y[0] = v_y;
+}
+static const OpId conv1d_parts[] = {OpId::conv2d, OpId::conv1d};
+Tensor conv1d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList dilation, int64_t groups) {
+  dg_conv1d_attributes_t at = conv1d_defaults;
+  at.stride = stride.data, at.stride_count = stride.count;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.dilation = dilation.data, at.dilation_count = dilation.count;
+  at.groups = groups;
+  Arg arguments[] = {x, weight, bias};
+  return call_op(op_def(OpId::conv1d), arguments, 3, &at)[0];
 }
 
 // ---- conv2d
@@ -1024,6 +1415,182 @@ Tensor conv2d_backward_weight(const Arg &dy, const Arg &x, IntList shape, IntLis
   at.groups = groups;
   Arg arguments[] = {dy, x};
   return call_op(op_def(OpId::conv2d_backward_weight), arguments, 2, &at)[0];
+}
+
+// ---- conv3d
+static const dg_dtype_t conv3d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef conv3d_types[] = {{"T", conv3d_T, DG_DTYPE_NONE, false}};
+static const InputDef conv3d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, false, false}, {"bias", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef conv3d_attributes[] = {
+    {"stride", AttributeKind::ints, offsetof(dg_conv3d_attributes_t, stride), false, -1, 3, -1, nullptr, "1"},
+    {"padding", AttributeKind::ints, offsetof(dg_conv3d_attributes_t, padding), false, -1, 3, -1, nullptr, "0"},
+    {"dilation", AttributeKind::ints, offsetof(dg_conv3d_attributes_t, dilation), false, -1, 3, -1, nullptr, "1"},
+    {"groups", AttributeKind::integer, offsetof(dg_conv3d_attributes_t, groups), false, -1, 0, -1, nullptr, "1"}};
+static const int64_t conv3d_stride_default[] = {1, 1, 1};
+static const int64_t conv3d_padding_default[] = {0, 0, 0};
+static const int64_t conv3d_dilation_default[] = {1, 1, 1};
+static const dg_conv3d_attributes_t conv3d_defaults = {sizeof(dg_conv3d_attributes_t), conv3d_stride_default, 3, conv3d_padding_default, 3, conv3d_dilation_default, 3, 1};
+static const OutputDef conv3d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void conv3d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv3d_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].ndim() == 5) && (c.inputs[1].ndim() == 5))) reject(op_def(OpId::conv3d), c, "x and weight must have five axes");
+  if (!((at.groups > 0) && ((c.inputs[1].shape()[0] % at.groups) == 0) && (c.inputs[0].shape()[1] == (c.inputs[1].shape()[1] * at.groups)))) reject(op_def(OpId::conv3d), c, "channels of x must be channels of weight times groups, and out channels a multiple of groups");
+  if (!bias_fits(c.inputs[2], c.inputs[1].shape()[0])) reject(op_def(OpId::conv3d), c, "bias must hold one value for each out channel");
+  if (!windows_fit(c.inputs[0].shape(), trailing(c.inputs[1].shape(), 3), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::conv3d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+}
+static void conv3d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv3d_attributes_t *>(c.attributes);
+  shapes[0] = convolved(c.inputs[0].shape(), c.inputs[1].shape(), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count));
+}
+static void conv3d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv3d_attributes_t *>(c.attributes);
+  const auto v_y = convolved_by_depth(c.inputs[0], c.inputs[1], c.inputs[2], IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), at.groups);
+  y[0] = v_y;
+}
+static const OpId conv3d_parts[] = {OpId::conv3d};
+Tensor conv3d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList dilation, int64_t groups) {
+  dg_conv3d_attributes_t at = conv3d_defaults;
+  at.stride = stride.data, at.stride_count = stride.count;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.dilation = dilation.data, at.dilation_count = dilation.count;
+  at.groups = groups;
+  Arg arguments[] = {x, weight, bias};
+  return call_op(op_def(OpId::conv3d), arguments, 3, &at)[0];
+}
+
+// ---- conv_transpose1d
+static const dg_dtype_t conv_transpose1d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef conv_transpose1d_types[] = {{"T", conv_transpose1d_T, DG_DTYPE_NONE, false}};
+static const InputDef conv_transpose1d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, false, false}, {"bias", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef conv_transpose1d_attributes[] = {
+    {"stride", AttributeKind::ints, offsetof(dg_conv_transpose1d_attributes_t, stride), false, -1, 1, -1, nullptr, "1"},
+    {"padding", AttributeKind::ints, offsetof(dg_conv_transpose1d_attributes_t, padding), false, -1, 1, -1, nullptr, "0"},
+    {"output_padding", AttributeKind::ints, offsetof(dg_conv_transpose1d_attributes_t, output_padding), false, -1, 1, -1, nullptr, "0"},
+    {"dilation", AttributeKind::ints, offsetof(dg_conv_transpose1d_attributes_t, dilation), false, -1, 1, -1, nullptr, "1"},
+    {"groups", AttributeKind::integer, offsetof(dg_conv_transpose1d_attributes_t, groups), false, -1, 0, -1, nullptr, "1"}};
+static const int64_t conv_transpose1d_stride_default[] = {1};
+static const int64_t conv_transpose1d_padding_default[] = {0};
+static const int64_t conv_transpose1d_output_padding_default[] = {0};
+static const int64_t conv_transpose1d_dilation_default[] = {1};
+static const dg_conv_transpose1d_attributes_t conv_transpose1d_defaults = {sizeof(dg_conv_transpose1d_attributes_t), conv_transpose1d_stride_default, 1, conv_transpose1d_padding_default, 1, conv_transpose1d_output_padding_default, 1, conv_transpose1d_dilation_default, 1, 1};
+static const OutputDef conv_transpose1d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void conv_transpose1d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv_transpose1d_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].ndim() == 3) && (c.inputs[1].ndim() == 3))) reject(op_def(OpId::conv_transpose1d), c, "x and weight must have three axes");
+  if (!((at.groups > 0) && (c.inputs[0].shape()[1] == c.inputs[1].shape()[0]) && ((c.inputs[1].shape()[0] % at.groups) == 0))) reject(op_def(OpId::conv_transpose1d), c, "channels of x must be the first axis of weight, and a multiple of groups");
+  if (!bias_fits(c.inputs[2], (c.inputs[1].shape()[1] * at.groups))) reject(op_def(OpId::conv_transpose1d), c, "bias must hold one value for each out channel");
+  if (!spreads(IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.output_padding, at.output_padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::conv_transpose1d), c, "stride and dilation must be positive, padding not negative, and output_padding from 0 to less than stride or dilation");
+  if (!not_small(c.inputs[0].shape(), c.inputs[1].shape(), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.output_padding, at.output_padding_count), IntList(at.dilation, at.dilation_count), at.groups)) reject(op_def(OpId::conv_transpose1d), c, "x and weight may not be empty but for the batch, and padding may not cut away all of the result");
+}
+static void conv_transpose1d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv_transpose1d_attributes_t *>(c.attributes);
+  shapes[0] = spread(c.inputs[0].shape(), c.inputs[1].shape(), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.output_padding, at.output_padding_count), IntList(at.dilation, at.dilation_count), at.groups);
+}
+static void conv_transpose1d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv_transpose1d_attributes_t *>(c.attributes);
+  const auto v_y = squeeze(conv_transpose2d(unsqueeze(c.inputs[0], 2), unsqueeze(c.inputs[1], 2), c.inputs[2], Shape{int64_t(1), int64_t(IntList(at.stride, at.stride_count)[0])}, Shape{int64_t(0), int64_t(IntList(at.padding, at.padding_count)[0])}, Shape{int64_t(0), int64_t(IntList(at.output_padding, at.output_padding_count)[0])}, Shape{int64_t(1), int64_t(IntList(at.dilation, at.dilation_count)[0])}, at.groups), Shape{int64_t(2)});
+  y[0] = v_y;
+}
+static const OpId conv_transpose1d_parts[] = {OpId::conv_transpose2d, OpId::conv_transpose1d};
+Tensor conv_transpose1d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList output_padding, IntList dilation, int64_t groups) {
+  dg_conv_transpose1d_attributes_t at = conv_transpose1d_defaults;
+  at.stride = stride.data, at.stride_count = stride.count;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.output_padding = output_padding.data, at.output_padding_count = output_padding.count;
+  at.dilation = dilation.data, at.dilation_count = dilation.count;
+  at.groups = groups;
+  Arg arguments[] = {x, weight, bias};
+  return call_op(op_def(OpId::conv_transpose1d), arguments, 3, &at)[0];
+}
+
+// ---- conv_transpose2d
+static const dg_dtype_t conv_transpose2d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef conv_transpose2d_types[] = {{"T", conv_transpose2d_T, DG_DTYPE_NONE, false}};
+static const InputDef conv_transpose2d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, false, false}, {"bias", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef conv_transpose2d_attributes[] = {
+    {"stride", AttributeKind::ints, offsetof(dg_conv_transpose2d_attributes_t, stride), false, -1, 2, -1, nullptr, "1"},
+    {"padding", AttributeKind::ints, offsetof(dg_conv_transpose2d_attributes_t, padding), false, -1, 2, -1, nullptr, "0"},
+    {"output_padding", AttributeKind::ints, offsetof(dg_conv_transpose2d_attributes_t, output_padding), false, -1, 2, -1, nullptr, "0"},
+    {"dilation", AttributeKind::ints, offsetof(dg_conv_transpose2d_attributes_t, dilation), false, -1, 2, -1, nullptr, "1"},
+    {"groups", AttributeKind::integer, offsetof(dg_conv_transpose2d_attributes_t, groups), false, -1, 0, -1, nullptr, "1"}};
+static const int64_t conv_transpose2d_stride_default[] = {1, 1};
+static const int64_t conv_transpose2d_padding_default[] = {0, 0};
+static const int64_t conv_transpose2d_output_padding_default[] = {0, 0};
+static const int64_t conv_transpose2d_dilation_default[] = {1, 1};
+static const dg_conv_transpose2d_attributes_t conv_transpose2d_defaults = {sizeof(dg_conv_transpose2d_attributes_t), conv_transpose2d_stride_default, 2, conv_transpose2d_padding_default, 2, conv_transpose2d_output_padding_default, 2, conv_transpose2d_dilation_default, 2, 1};
+static const OutputDef conv_transpose2d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void conv_transpose2d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv_transpose2d_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].ndim() == 4) && (c.inputs[1].ndim() == 4))) reject(op_def(OpId::conv_transpose2d), c, "x and weight must have four axes");
+  if (!((at.groups > 0) && (c.inputs[0].shape()[1] == c.inputs[1].shape()[0]) && ((c.inputs[1].shape()[0] % at.groups) == 0))) reject(op_def(OpId::conv_transpose2d), c, "channels of x must be the first axis of weight, and a multiple of groups");
+  if (!bias_fits(c.inputs[2], (c.inputs[1].shape()[1] * at.groups))) reject(op_def(OpId::conv_transpose2d), c, "bias must hold one value for each out channel");
+  if (!spreads(IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.output_padding, at.output_padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::conv_transpose2d), c, "stride and dilation must be positive, padding not negative, and output_padding from 0 to less than stride or dilation");
+  if (!not_small(c.inputs[0].shape(), c.inputs[1].shape(), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.output_padding, at.output_padding_count), IntList(at.dilation, at.dilation_count), at.groups)) reject(op_def(OpId::conv_transpose2d), c, "x and weight may not be empty but for the batch, and padding may not cut away all of the result");
+}
+static void conv_transpose2d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv_transpose2d_attributes_t *>(c.attributes);
+  shapes[0] = spread(c.inputs[0].shape(), c.inputs[1].shape(), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.output_padding, at.output_padding_count), IntList(at.dilation, at.dilation_count), at.groups);
+}
+static void conv_transpose2d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv_transpose2d_attributes_t *>(c.attributes);
+  const auto v_y = spread_images(c.inputs[0], c.inputs[1], c.inputs[2], IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.output_padding, at.output_padding_count), IntList(at.dilation, at.dilation_count), at.groups);
+  y[0] = v_y;
+}
+static const OpId conv_transpose2d_parts[] = {OpId::conv_transpose2d};
+Tensor conv_transpose2d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList output_padding, IntList dilation, int64_t groups) {
+  dg_conv_transpose2d_attributes_t at = conv_transpose2d_defaults;
+  at.stride = stride.data, at.stride_count = stride.count;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.output_padding = output_padding.data, at.output_padding_count = output_padding.count;
+  at.dilation = dilation.data, at.dilation_count = dilation.count;
+  at.groups = groups;
+  Arg arguments[] = {x, weight, bias};
+  return call_op(op_def(OpId::conv_transpose2d), arguments, 3, &at)[0];
+}
+
+// ---- conv_transpose3d
+static const dg_dtype_t conv_transpose3d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef conv_transpose3d_types[] = {{"T", conv_transpose3d_T, DG_DTYPE_NONE, false}};
+static const InputDef conv_transpose3d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"weight", 0, false, DG_DTYPE_NONE, false, false}, {"bias", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef conv_transpose3d_attributes[] = {
+    {"stride", AttributeKind::ints, offsetof(dg_conv_transpose3d_attributes_t, stride), false, -1, 3, -1, nullptr, "1"},
+    {"padding", AttributeKind::ints, offsetof(dg_conv_transpose3d_attributes_t, padding), false, -1, 3, -1, nullptr, "0"},
+    {"output_padding", AttributeKind::ints, offsetof(dg_conv_transpose3d_attributes_t, output_padding), false, -1, 3, -1, nullptr, "0"},
+    {"dilation", AttributeKind::ints, offsetof(dg_conv_transpose3d_attributes_t, dilation), false, -1, 3, -1, nullptr, "1"},
+    {"groups", AttributeKind::integer, offsetof(dg_conv_transpose3d_attributes_t, groups), false, -1, 0, -1, nullptr, "1"}};
+static const int64_t conv_transpose3d_stride_default[] = {1, 1, 1};
+static const int64_t conv_transpose3d_padding_default[] = {0, 0, 0};
+static const int64_t conv_transpose3d_output_padding_default[] = {0, 0, 0};
+static const int64_t conv_transpose3d_dilation_default[] = {1, 1, 1};
+static const dg_conv_transpose3d_attributes_t conv_transpose3d_defaults = {sizeof(dg_conv_transpose3d_attributes_t), conv_transpose3d_stride_default, 3, conv_transpose3d_padding_default, 3, conv_transpose3d_output_padding_default, 3, conv_transpose3d_dilation_default, 3, 1};
+static const OutputDef conv_transpose3d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void conv_transpose3d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv_transpose3d_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].ndim() == 5) && (c.inputs[1].ndim() == 5))) reject(op_def(OpId::conv_transpose3d), c, "x and weight must have five axes");
+  if (!((at.groups > 0) && (c.inputs[0].shape()[1] == c.inputs[1].shape()[0]) && ((c.inputs[1].shape()[0] % at.groups) == 0))) reject(op_def(OpId::conv_transpose3d), c, "channels of x must be the first axis of weight, and a multiple of groups");
+  if (!bias_fits(c.inputs[2], (c.inputs[1].shape()[1] * at.groups))) reject(op_def(OpId::conv_transpose3d), c, "bias must hold one value for each out channel");
+  if (!spreads(IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.output_padding, at.output_padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::conv_transpose3d), c, "stride and dilation must be positive, padding not negative, and output_padding from 0 to less than stride or dilation");
+  if (!not_small(c.inputs[0].shape(), c.inputs[1].shape(), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.output_padding, at.output_padding_count), IntList(at.dilation, at.dilation_count), at.groups)) reject(op_def(OpId::conv_transpose3d), c, "x and weight may not be empty but for the batch, and padding may not cut away all of the result");
+}
+static void conv_transpose3d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv_transpose3d_attributes_t *>(c.attributes);
+  shapes[0] = spread(c.inputs[0].shape(), c.inputs[1].shape(), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.output_padding, at.output_padding_count), IntList(at.dilation, at.dilation_count), at.groups);
+}
+static void conv_transpose3d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_conv_transpose3d_attributes_t *>(c.attributes);
+  const auto v_y = spread_volumes(c.inputs[0], c.inputs[1], c.inputs[2], IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.output_padding, at.output_padding_count), IntList(at.dilation, at.dilation_count), at.groups);
+  y[0] = v_y;
+}
+static const OpId conv_transpose3d_parts[] = {OpId::conv_transpose3d};
+Tensor conv_transpose3d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList output_padding, IntList dilation, int64_t groups) {
+  dg_conv_transpose3d_attributes_t at = conv_transpose3d_defaults;
+  at.stride = stride.data, at.stride_count = stride.count;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.output_padding = output_padding.data, at.output_padding_count = output_padding.count;
+  at.dilation = dilation.data, at.dilation_count = dilation.count;
+  at.groups = groups;
+  Arg arguments[] = {x, weight, bias};
+  return call_op(op_def(OpId::conv_transpose3d), arguments, 3, &at)[0];
 }
 
 // ---- copy
@@ -2117,6 +2684,48 @@ Tensor instance_norm(const Arg &x, const Arg &weight, const Arg &bias, double ep
   return call_op(op_def(OpId::instance_norm), arguments, 3, &at)[0];
 }
 
+// ---- interpolate
+static const dg_dtype_t interpolate_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef interpolate_types[] = {{"T", interpolate_T, DG_DTYPE_NONE, false}};
+static const InputDef interpolate_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const char *const interpolate_mode_values[] = {"nearest", "nearest_exact", "linear", "cubic", nullptr};
+static const AttributeDef interpolate_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_interpolate_attributes_t, axis), false, 0, 0, -1, nullptr, "-1"},
+    {"size", AttributeKind::integer, offsetof(dg_interpolate_attributes_t, size), true, -1, 0, -1, nullptr, ""},
+    {"mode", AttributeKind::enumeration, offsetof(dg_interpolate_attributes_t, mode), false, -1, 0, -1, interpolate_mode_values, "nearest"},
+    {"align_corners", AttributeKind::boolean, offsetof(dg_interpolate_attributes_t, align_corners), false, -1, 0, -1, nullptr, "False"},
+    {"step", AttributeKind::ints, offsetof(dg_interpolate_attributes_t, step), false, -1, 2, -1, nullptr, "0"}};
+static const int64_t interpolate_step_default[] = {0, 0};
+static const dg_interpolate_attributes_t interpolate_defaults = {sizeof(dg_interpolate_attributes_t), -1, 0, DG_INTERPOLATE_MODE_NEAREST, 0, interpolate_step_default, 2};
+static const OutputDef interpolate_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void interpolate_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() > 0)) reject(op_def(OpId::interpolate), c, "x must have an axis to sample");
+  if (!((at.size > 0) && (c.inputs[0].shape()[at.axis] > 0))) reject(op_def(OpId::interpolate), c, "size must be positive, and the axis not empty");
+  if (!((!bool(at.align_corners)) || (at.mode == DG_INTERPOLATE_MODE_LINEAR) || (at.mode == DG_INTERPOLATE_MODE_CUBIC))) reject(op_def(OpId::interpolate), c, "align_corners is for linear and cubic: nearest has no use for it");
+  if (!(((IntList(at.step, at.step_count)[0] > 0) && (IntList(at.step, at.step_count)[1] > 0)) || ((IntList(at.step, at.step_count)[0] == 0) && (IntList(at.step, at.step_count)[1] == 0)))) reject(op_def(OpId::interpolate), c, "step must be two positive numbers, or 0 for the ratio of the sizes");
+}
+static void interpolate_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_attributes_t *>(c.attributes);
+  shapes[0] = with_size(c.inputs[0].shape(), at.axis, at.size);
+}
+static void interpolate_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_attributes_t *>(c.attributes);
+  const auto v_y = sampled(c.inputs[0], at.axis, at.size, at.mode, bool(at.align_corners), IntList(at.step, at.step_count));
+  y[0] = v_y;
+}
+static const OpId interpolate_parts[] = {OpId::interpolate};
+Tensor interpolate(const Arg &x, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step) {
+  dg_interpolate_attributes_t at = interpolate_defaults;
+  at.axis = axis;
+  at.size = size;
+  at.mode = mode;
+  at.align_corners = align_corners;
+  at.step = step.data, at.step_count = step.count;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::interpolate), arguments, 1, &at)[0];
+}
+
 // ---- isfinite
 static const dg_dtype_t isfinite_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const TypeDef isfinite_types[] = {{"T", isfinite_T, DG_DTYPE_NONE, false}};
@@ -2881,6 +3490,52 @@ Tensor max(const Arg &x, IntList axis, bool keepdim) {
   return call_op(op_def(OpId::max), arguments, 1, &at)[0];
 }
 
+// ---- max_pool1d
+static const dg_dtype_t max_pool1d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef max_pool1d_types[] = {{"T", max_pool1d_T, DG_DTYPE_NONE, false}};
+static const InputDef max_pool1d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef max_pool1d_attributes[] = {
+    {"kernel_size", AttributeKind::ints, offsetof(dg_max_pool1d_attributes_t, kernel_size), true, -1, 1, -1, nullptr, ""},
+    {"stride", AttributeKind::ints, offsetof(dg_max_pool1d_attributes_t, stride), true, -1, 1, -1, nullptr, ""},
+    {"padding", AttributeKind::ints, offsetof(dg_max_pool1d_attributes_t, padding), false, -1, 1, -1, nullptr, "0"},
+    {"dilation", AttributeKind::ints, offsetof(dg_max_pool1d_attributes_t, dilation), false, -1, 1, -1, nullptr, "1"},
+    {"ceil_mode", AttributeKind::boolean, offsetof(dg_max_pool1d_attributes_t, ceil_mode), false, -1, 0, -1, nullptr, "False"}};
+static const int64_t max_pool1d_padding_default[] = {0};
+static const int64_t max_pool1d_dilation_default[] = {1};
+static const dg_max_pool1d_attributes_t max_pool1d_defaults = {sizeof(dg_max_pool1d_attributes_t), nullptr, 0, nullptr, 0, max_pool1d_padding_default, 1, max_pool1d_dilation_default, 1, 0};
+static const OutputDef max_pool1d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}, {"indices", -1, false, DG_DTYPE_INT64, -1}};
+static void max_pool1d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool1d_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() == 3)) reject(op_def(OpId::max_pool1d), c, "x must have three axes");
+  if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::max_pool1d), c, "padding may be at most half of the window");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::max_pool1d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_meet(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool1d), c, "each window must hold an element of x: one that lies in the padding alone has no greatest value; use less padding or dilation");
+}
+static void max_pool1d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool1d_attributes_t *>(c.attributes);
+  shapes[0] = pooled(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode));
+  shapes[1] = shapes[0];
+}
+static void max_pool1d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool1d_attributes_t *>(c.attributes);
+  const auto v_p = max_pool2d(unsqueeze(c.inputs[0], 2), Shape{int64_t(1), int64_t(IntList(at.kernel_size, at.kernel_size_count)[0])}, Shape{int64_t(1), int64_t(IntList(at.stride, at.stride_count)[0])}, Shape{int64_t(0), int64_t(IntList(at.padding, at.padding_count)[0])}, Shape{int64_t(1), int64_t(IntList(at.dilation, at.dilation_count)[0])}, bool(at.ceil_mode));
+  const auto v_y = squeeze(v_p[0], Shape{int64_t(2)});
+  const auto v_indices = squeeze(v_p[1], Shape{int64_t(2)});
+  y[0] = v_y;
+  y[1] = v_indices;
+}
+static const OpId max_pool1d_parts[] = {OpId::max_pool2d, OpId::max_pool1d};
+Outputs max_pool1d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation, bool ceil_mode) {
+  dg_max_pool1d_attributes_t at = max_pool1d_defaults;
+  at.kernel_size = kernel_size.data, at.kernel_size_count = kernel_size.count;
+  at.stride = stride.data, at.stride_count = stride.count;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.dilation = dilation.data, at.dilation_count = dilation.count;
+  at.ceil_mode = ceil_mode;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::max_pool1d), arguments, 1, &at);
+}
+
 // ---- max_pool2d
 static const dg_dtype_t max_pool2d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef max_pool2d_types[] = {{"T", max_pool2d_T, DG_DTYPE_NONE, false}};
@@ -2889,20 +3544,22 @@ static const AttributeDef max_pool2d_attributes[] = {
     {"kernel_size", AttributeKind::ints, offsetof(dg_max_pool2d_attributes_t, kernel_size), true, -1, 2, -1, nullptr, ""},
     {"stride", AttributeKind::ints, offsetof(dg_max_pool2d_attributes_t, stride), true, -1, 2, -1, nullptr, ""},
     {"padding", AttributeKind::ints, offsetof(dg_max_pool2d_attributes_t, padding), false, -1, 2, -1, nullptr, "0"},
-    {"dilation", AttributeKind::ints, offsetof(dg_max_pool2d_attributes_t, dilation), false, -1, 2, -1, nullptr, "1"}};
+    {"dilation", AttributeKind::ints, offsetof(dg_max_pool2d_attributes_t, dilation), false, -1, 2, -1, nullptr, "1"},
+    {"ceil_mode", AttributeKind::boolean, offsetof(dg_max_pool2d_attributes_t, ceil_mode), false, -1, 0, -1, nullptr, "False"}};
 static const int64_t max_pool2d_padding_default[] = {0, 0};
 static const int64_t max_pool2d_dilation_default[] = {1, 1};
-static const dg_max_pool2d_attributes_t max_pool2d_defaults = {sizeof(dg_max_pool2d_attributes_t), nullptr, 0, nullptr, 0, max_pool2d_padding_default, 2, max_pool2d_dilation_default, 2};
+static const dg_max_pool2d_attributes_t max_pool2d_defaults = {sizeof(dg_max_pool2d_attributes_t), nullptr, 0, nullptr, 0, max_pool2d_padding_default, 2, max_pool2d_dilation_default, 2, 0};
 static const OutputDef max_pool2d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}, {"indices", -1, false, DG_DTYPE_INT64, -1}};
 static void max_pool2d_require(const OpCall &c) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool2d_attributes_t *>(c.attributes);
   if (!(c.inputs[0].ndim() == 4)) reject(op_def(OpId::max_pool2d), c, "x must have four axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::max_pool2d), c, "padding may be at most half of the window");
-  if (!window_fits(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count)[0], IntList(at.kernel_size, at.kernel_size_count)[1], IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::max_pool2d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded image");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::max_pool2d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_meet(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool2d), c, "each window must hold an element of x: one that lies in the padding alone has no greatest value; use less padding or dilation");
 }
 static void max_pool2d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool2d_attributes_t *>(c.attributes);
-  shapes[0] = Shape{int64_t(c.inputs[0].shape()[0]), int64_t(c.inputs[0].shape()[1]), int64_t(window_count(c.inputs[0].shape()[2], IntList(at.kernel_size, at.kernel_size_count)[0], IntList(at.stride, at.stride_count)[0], IntList(at.padding, at.padding_count)[0], IntList(at.dilation, at.dilation_count)[0])), int64_t(window_count(c.inputs[0].shape()[3], IntList(at.kernel_size, at.kernel_size_count)[1], IntList(at.stride, at.stride_count)[1], IntList(at.padding, at.padding_count)[1], IntList(at.dilation, at.dilation_count)[1]))};
+  shapes[0] = pooled(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode));
   shapes[1] = shapes[0];
 }
 static const uint16_t max_pool2d_saves_inputs[] = {0};
@@ -2911,12 +3568,13 @@ static const bool max_pool2d_differentiable[] = {true};
 static void max_pool2d_gradient(GradCall &g) {
   if (g.needs(0)) g.set(0, max_pool2d_backward(g.gradient(0), g.output(1), g.meta(0).shape));
 }
-Outputs max_pool2d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation) {
+Outputs max_pool2d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation, bool ceil_mode) {
   dg_max_pool2d_attributes_t at = max_pool2d_defaults;
   at.kernel_size = kernel_size.data, at.kernel_size_count = kernel_size.count;
   at.stride = stride.data, at.stride_count = stride.count;
   at.padding = padding.data, at.padding_count = padding.count;
   at.dilation = dilation.data, at.dilation_count = dilation.count;
+  at.ceil_mode = ceil_mode;
   Arg arguments[] = {x};
   return call_op(op_def(OpId::max_pool2d), arguments, 1, &at);
 }
@@ -2938,11 +3596,64 @@ static void max_pool2d_backward_infer([[maybe_unused]] const OpCall &c, Shape *s
   [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool2d_backward_attributes_t *>(c.attributes);
   shapes[0] = IntList(at.shape, at.shape_count);
 }
+static const uint16_t max_pool2d_backward_saves_inputs[] = {2, 0};
+static const uint16_t max_pool2d_backward_saves_outputs[] = {0, 0};
+static const bool max_pool2d_backward_differentiable[] = {true, false};
+static void max_pool2d_backward_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_max_pool2d_backward_attributes_t>();
+  if (g.needs(0)) g.set(0, reshape(gather(reshape(g.gradient(0), Shape{int64_t(IntList(at.shape, at.shape_count)[0]), int64_t(IntList(at.shape, at.shape_count)[1]), int64_t((IntList(at.shape, at.shape_count)[2] * IntList(at.shape, at.shape_count)[3]))}), reshape(g.input(1), Shape{int64_t(IntList(at.shape, at.shape_count)[0]), int64_t(IntList(at.shape, at.shape_count)[1]), int64_t((g.meta(0).shape[2] * g.meta(0).shape[3]))}), 2), g.meta(0).shape));
+}
 Tensor max_pool2d_backward(const Arg &dy, const Arg &indices, IntList shape) {
   dg_max_pool2d_backward_attributes_t at = max_pool2d_backward_defaults;
   at.shape = shape.data, at.shape_count = shape.count;
   Arg arguments[] = {dy, indices};
   return call_op(op_def(OpId::max_pool2d_backward), arguments, 2, &at)[0];
+}
+
+// ---- max_pool3d
+static const dg_dtype_t max_pool3d_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef max_pool3d_types[] = {{"T", max_pool3d_T, DG_DTYPE_NONE, false}};
+static const InputDef max_pool3d_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef max_pool3d_attributes[] = {
+    {"kernel_size", AttributeKind::ints, offsetof(dg_max_pool3d_attributes_t, kernel_size), true, -1, 3, -1, nullptr, ""},
+    {"stride", AttributeKind::ints, offsetof(dg_max_pool3d_attributes_t, stride), true, -1, 3, -1, nullptr, ""},
+    {"padding", AttributeKind::ints, offsetof(dg_max_pool3d_attributes_t, padding), false, -1, 3, -1, nullptr, "0"},
+    {"dilation", AttributeKind::ints, offsetof(dg_max_pool3d_attributes_t, dilation), false, -1, 3, -1, nullptr, "1"},
+    {"ceil_mode", AttributeKind::boolean, offsetof(dg_max_pool3d_attributes_t, ceil_mode), false, -1, 0, -1, nullptr, "False"}};
+static const int64_t max_pool3d_padding_default[] = {0, 0, 0};
+static const int64_t max_pool3d_dilation_default[] = {1, 1, 1};
+static const dg_max_pool3d_attributes_t max_pool3d_defaults = {sizeof(dg_max_pool3d_attributes_t), nullptr, 0, nullptr, 0, max_pool3d_padding_default, 3, max_pool3d_dilation_default, 3, 0};
+static const OutputDef max_pool3d_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}, {"indices", -1, false, DG_DTYPE_INT64, -1}};
+static void max_pool3d_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool3d_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() == 5)) reject(op_def(OpId::max_pool3d), c, "x must have five axes");
+  if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::max_pool3d), c, "padding may be at most half of the window");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::max_pool3d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_meet(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool3d), c, "each window must hold an element of x: one that lies in the padding alone has no greatest value; use less padding or dilation");
+}
+static void max_pool3d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool3d_attributes_t *>(c.attributes);
+  shapes[0] = pooled(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode));
+  shapes[1] = shapes[0];
+}
+static void max_pool3d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool3d_attributes_t *>(c.attributes);
+  const auto v_p = max_pool_by_depth(c.inputs[0], IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode));
+  const auto v_y = v_p[0];
+  const auto v_indices = v_p[1];
+  y[0] = v_y;
+  y[1] = v_indices;
+}
+static const OpId max_pool3d_parts[] = {OpId::max_pool3d};
+Outputs max_pool3d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation, bool ceil_mode) {
+  dg_max_pool3d_attributes_t at = max_pool3d_defaults;
+  at.kernel_size = kernel_size.data, at.kernel_size_count = kernel_size.count;
+  at.stride = stride.data, at.stride_count = stride.count;
+  at.padding = padding.data, at.padding_count = padding.count;
+  at.dilation = dilation.data, at.dilation_count = dilation.count;
+  at.ceil_mode = ceil_mode;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::max_pool3d), arguments, 1, &at);
 }
 
 // ---- maximum
@@ -4697,6 +5408,10 @@ const OpDef op_table[] = {
     {"acos", "The inverse of the cosine; NaN outside -1 to 1.", ops::acos_inputs, nullptr, ops::acos_outputs, ops::acos_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::acos_gradient, ops::acos_saves_inputs, ops::acos_saves_outputs, ops::acos_differentiable, ops::acos_decompose, ops::acos_parts},
     {"acosh", "The inverse of the hyperbolic cosine; NaN below 1.", ops::acosh_inputs, nullptr, ops::acosh_outputs, ops::acosh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::acosh_gradient, ops::acosh_saves_inputs, ops::acosh_saves_outputs, ops::acosh_differentiable, ops::acosh_decompose, ops::acosh_parts},
     {"adamw", "One step of AdamW, in place; of Adam with an L2 penalty where decoupled is false.", ops::adamw_inputs, ops::adamw_attributes, ops::adamw_outputs, ops::adamw_types, 4, 8, 3, 1, 3, false, false, false, true, sizeof(dg_adamw_attributes_t), &ops::adamw_defaults, ops::adamw_require, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"adaptive_avg_pool1d", "The means of output_size pieces of x (batch, channels, length); piece o goes from floor(o * size / count) to ceil((o + 1) * size / count).", ops::adaptive_avg_pool1d_inputs, ops::adaptive_avg_pool1d_attributes, ops::adaptive_avg_pool1d_outputs, ops::adaptive_avg_pool1d_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_adaptive_avg_pool1d_attributes_t), &ops::adaptive_avg_pool1d_defaults, ops::adaptive_avg_pool1d_require, ops::adaptive_avg_pool1d_infer, nullptr, nullptr, nullptr, nullptr, ops::adaptive_avg_pool1d_decompose, ops::adaptive_avg_pool1d_parts},
+    {"adaptive_avg_pool2d", "The means of output_size pieces of x (batch, channels, height, width); piece o goes from floor(o * size / count) to ceil((o + 1) * size / count).", ops::adaptive_avg_pool2d_inputs, ops::adaptive_avg_pool2d_attributes, ops::adaptive_avg_pool2d_outputs, ops::adaptive_avg_pool2d_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_adaptive_avg_pool2d_attributes_t), &ops::adaptive_avg_pool2d_defaults, ops::adaptive_avg_pool2d_require, ops::adaptive_avg_pool2d_infer, nullptr, nullptr, nullptr, nullptr, ops::adaptive_avg_pool2d_decompose, ops::adaptive_avg_pool2d_parts},
+    {"adaptive_max_pool1d", "The greatest values of output_size pieces of x (batch, channels, length), and their indices within the last axis; piece o goes from floor(o * size / count) to ceil((o + 1) * size / count).", ops::adaptive_max_pool1d_inputs, ops::adaptive_max_pool1d_attributes, ops::adaptive_max_pool1d_outputs, ops::adaptive_max_pool1d_types, 1, 1, 2, 1, 1, false, false, false, false, sizeof(dg_adaptive_max_pool1d_attributes_t), &ops::adaptive_max_pool1d_defaults, ops::adaptive_max_pool1d_require, ops::adaptive_max_pool1d_infer, nullptr, nullptr, nullptr, nullptr, ops::adaptive_max_pool1d_decompose, ops::adaptive_max_pool1d_parts},
+    {"adaptive_max_pool2d", "The greatest values of output_size pieces of x (batch, channels, height, width), and their indices within the last two axes; piece o goes from floor(o * size / count) to ceil((o + 1) * size / count).", ops::adaptive_max_pool2d_inputs, ops::adaptive_max_pool2d_attributes, ops::adaptive_max_pool2d_outputs, ops::adaptive_max_pool2d_types, 1, 1, 2, 1, 1, false, false, false, false, sizeof(dg_adaptive_max_pool2d_attributes_t), &ops::adaptive_max_pool2d_defaults, ops::adaptive_max_pool2d_require, ops::adaptive_max_pool2d_infer, nullptr, nullptr, nullptr, nullptr, ops::adaptive_max_pool2d_decompose, ops::adaptive_max_pool2d_parts},
     {"add", "a + b; or, for bool.", ops::add_inputs, nullptr, ops::add_outputs, ops::add_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::add_gradient, ops::add_saves_inputs, ops::add_saves_outputs, ops::add_differentiable, nullptr, nullptr},
     {"addcdiv", "x + value * (a / b).", ops::addcdiv_inputs, ops::addcdiv_attributes, ops::addcdiv_outputs, ops::addcdiv_types, 3, 1, 1, 1, 1, true, false, false, false, sizeof(dg_addcdiv_attributes_t), &ops::addcdiv_defaults, nullptr, nullptr, ops::addcdiv_gradient, ops::addcdiv_saves_inputs, ops::addcdiv_saves_outputs, ops::addcdiv_differentiable, ops::addcdiv_decompose, ops::addcdiv_parts},
     {"addcmul", "x + value * a * b; the product is rounded before it is added.", ops::addcmul_inputs, ops::addcmul_attributes, ops::addcmul_outputs, ops::addcmul_types, 3, 1, 1, 1, 1, true, false, false, false, sizeof(dg_addcmul_attributes_t), &ops::addcmul_defaults, nullptr, nullptr, ops::addcmul_gradient, ops::addcmul_saves_inputs, ops::addcmul_saves_outputs, ops::addcmul_differentiable, nullptr, nullptr},
@@ -4712,6 +5427,10 @@ const OpDef op_table[] = {
     {"atan", "The inverse of the tangent.", ops::atan_inputs, nullptr, ops::atan_outputs, ops::atan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::atan_gradient, ops::atan_saves_inputs, ops::atan_saves_outputs, ops::atan_differentiable, ops::atan_decompose, ops::atan_parts},
     {"atan2", "The angle of the point (b, a), between -pi and pi.", ops::atan2_inputs, nullptr, ops::atan2_outputs, ops::atan2_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::atan2_gradient, ops::atan2_saves_inputs, ops::atan2_saves_outputs, ops::atan2_differentiable, nullptr, nullptr},
     {"atanh", "The inverse of the hyperbolic tangent; NaN outside -1 to 1.", ops::atanh_inputs, nullptr, ops::atanh_outputs, ops::atanh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::atanh_gradient, ops::atanh_saves_inputs, ops::atanh_saves_outputs, ops::atanh_differentiable, ops::atanh_decompose, ops::atanh_parts},
+    {"avg_pool1d", "The mean of each window of x (batch, channels, length), with zeros for padding.", ops::avg_pool1d_inputs, ops::avg_pool1d_attributes, ops::avg_pool1d_outputs, ops::avg_pool1d_types, 1, 6, 1, 1, 1, false, false, false, false, sizeof(dg_avg_pool1d_attributes_t), &ops::avg_pool1d_defaults, ops::avg_pool1d_require, ops::avg_pool1d_infer, nullptr, nullptr, nullptr, nullptr, ops::avg_pool1d_decompose, ops::avg_pool1d_parts},
+    {"avg_pool2d", "The mean of each window of x (batch, channels, height, width), with zeros for padding.", ops::avg_pool2d_inputs, ops::avg_pool2d_attributes, ops::avg_pool2d_outputs, ops::avg_pool2d_types, 1, 6, 1, 1, 1, false, false, false, false, sizeof(dg_avg_pool2d_attributes_t), &ops::avg_pool2d_defaults, ops::avg_pool2d_require, ops::avg_pool2d_infer, ops::avg_pool2d_gradient, ops::avg_pool2d_saves_inputs, ops::avg_pool2d_saves_outputs, ops::avg_pool2d_differentiable, ops::avg_pool2d_decompose, ops::avg_pool2d_parts},
+    {"avg_pool2d_backward", "The gradient of avg_pool2d for its input.", ops::avg_pool2d_backward_inputs, ops::avg_pool2d_backward_attributes, ops::avg_pool2d_backward_outputs, ops::avg_pool2d_backward_types, 1, 7, 1, 1, 1, false, false, false, false, sizeof(dg_avg_pool2d_backward_attributes_t), &ops::avg_pool2d_backward_defaults, ops::avg_pool2d_backward_require, ops::avg_pool2d_backward_infer, ops::avg_pool2d_backward_gradient, ops::avg_pool2d_backward_saves_inputs, ops::avg_pool2d_backward_saves_outputs, ops::avg_pool2d_backward_differentiable, ops::avg_pool2d_backward_decompose, ops::avg_pool2d_backward_parts},
+    {"avg_pool3d", "The mean of each window of x (batch, channels, depth, height, width), with zeros for padding.", ops::avg_pool3d_inputs, ops::avg_pool3d_attributes, ops::avg_pool3d_outputs, ops::avg_pool3d_types, 1, 6, 1, 1, 1, false, false, false, false, sizeof(dg_avg_pool3d_attributes_t), &ops::avg_pool3d_defaults, ops::avg_pool3d_require, ops::avg_pool3d_infer, nullptr, nullptr, nullptr, nullptr, ops::avg_pool3d_decompose, ops::avg_pool3d_parts},
     {"batch_norm", "(x - mean) / sqrt(variance + epsilon) for each channel, axis 1, then times weight plus bias; mean and variance are the batch's, or those that are given.", ops::batch_norm_inputs, ops::batch_norm_attributes, ops::batch_norm_outputs, ops::batch_norm_types, 5, 1, 3, 1, 3, false, false, false, false, sizeof(dg_batch_norm_attributes_t), &ops::batch_norm_defaults, ops::batch_norm_require, ops::batch_norm_infer, ops::batch_norm_gradient, ops::batch_norm_saves_inputs, ops::batch_norm_saves_outputs, ops::batch_norm_differentiable, ops::batch_norm_decompose, ops::batch_norm_parts},
     {"batch_norm_backward", "The gradients of batch_norm for x, weight and bias from that of y.", ops::batch_norm_backward_inputs, ops::batch_norm_backward_attributes, ops::batch_norm_backward_outputs, ops::batch_norm_backward_types, 5, 2, 3, 1, 3, false, false, false, false, sizeof(dg_batch_norm_backward_attributes_t), &ops::batch_norm_backward_defaults, ops::batch_norm_backward_require, ops::batch_norm_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::batch_norm_backward_decompose, ops::batch_norm_backward_parts},
     {"bernoulli", "1 with probability p and 0 otherwise, by Philox 4x32-10.", nullptr, ops::bernoulli_attributes, ops::bernoulli_outputs, ops::bernoulli_types, 0, 5, 1, 1, 1, false, false, false, false, sizeof(dg_bernoulli_attributes_t), &ops::bernoulli_defaults, ops::bernoulli_require, ops::bernoulli_infer, nullptr, nullptr, nullptr, nullptr, ops::bernoulli_decompose, ops::bernoulli_parts},
@@ -4722,14 +5441,20 @@ const OpDef op_table[] = {
     {"bitwise_or", "The bits that are in a or b.", ops::bitwise_or_inputs, nullptr, ops::bitwise_or_outputs, ops::bitwise_or_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"bitwise_xor", "The bits that are in one of a and b, not both.", ops::bitwise_xor_inputs, nullptr, ops::bitwise_xor_outputs, ops::bitwise_xor_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::bitwise_xor_decompose, ops::bitwise_xor_parts},
     {"bmm", "The product of each matrix of a batch with its partner.", ops::bmm_inputs, nullptr, ops::bmm_outputs, ops::bmm_types, 2, 0, 1, 1, 1, false, false, false, false, 0, nullptr, ops::bmm_require, ops::bmm_infer, nullptr, nullptr, nullptr, nullptr, ops::bmm_decompose, ops::bmm_parts},
+    {"border_pad", "x continued beyond its ends by its own elements: mirrored without the last one (reflect), the last one again (replicate), or from the other end (circular).", ops::border_pad_inputs, ops::border_pad_attributes, ops::border_pad_outputs, ops::border_pad_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_border_pad_attributes_t), &ops::border_pad_defaults, ops::border_pad_require, ops::border_pad_infer, nullptr, nullptr, nullptr, nullptr, ops::border_pad_decompose, ops::border_pad_parts},
     {"cast", "The same values in another dtype.", ops::cast_inputs, ops::cast_attributes, ops::cast_outputs, ops::cast_types, 1, 1, 1, 2, 1, true, false, false, false, sizeof(dg_cast_attributes_t), &ops::cast_defaults, nullptr, nullptr, ops::cast_gradient, ops::cast_saves_inputs, ops::cast_saves_outputs, ops::cast_differentiable, nullptr, nullptr},
     {"cat", "Tensors joined along an axis.", ops::cat_inputs, ops::cat_attributes, ops::cat_outputs, ops::cat_types, 1, 1, 1, 1, 1, false, true, false, false, sizeof(dg_cat_attributes_t), &ops::cat_defaults, nullptr, ops::cat_infer, ops::cat_gradient, ops::cat_saves_inputs, ops::cat_saves_outputs, ops::cat_differentiable, nullptr, nullptr},
     {"ceil", "The least integer not below x.", ops::ceil_inputs, nullptr, ops::ceil_outputs, ops::ceil_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::ceil_gradient, ops::ceil_saves_inputs, ops::ceil_saves_outputs, ops::ceil_differentiable, ops::ceil_decompose, ops::ceil_parts},
     {"celu", "x where it is positive, else alpha * (exp(x / alpha) - 1).", ops::celu_inputs, ops::celu_attributes, ops::celu_outputs, ops::celu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_celu_attributes_t), &ops::celu_defaults, ops::celu_require, nullptr, ops::celu_gradient, ops::celu_saves_inputs, ops::celu_saves_outputs, ops::celu_differentiable, ops::celu_decompose, ops::celu_parts},
     {"clamp", "x, but not below min nor above max.", ops::clamp_inputs, nullptr, ops::clamp_outputs, ops::clamp_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::clamp_gradient, ops::clamp_saves_inputs, ops::clamp_saves_outputs, ops::clamp_differentiable, ops::clamp_decompose, ops::clamp_parts},
+    {"conv1d", "Cross-correlation of x (batch, channels, length) with weights (out channels, channels / groups, length).", ops::conv1d_inputs, ops::conv1d_attributes, ops::conv1d_outputs, ops::conv1d_types, 3, 4, 1, 1, 1, false, false, false, false, sizeof(dg_conv1d_attributes_t), &ops::conv1d_defaults, ops::conv1d_require, ops::conv1d_infer, nullptr, nullptr, nullptr, nullptr, ops::conv1d_decompose, ops::conv1d_parts},
     {"conv2d", "Cross-correlation of images (batch, channels, height, width) with weights (out channels, channels / groups, height, width).", ops::conv2d_inputs, ops::conv2d_attributes, ops::conv2d_outputs, ops::conv2d_types, 3, 4, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_attributes_t), &ops::conv2d_defaults, ops::conv2d_require, ops::conv2d_infer, ops::conv2d_gradient, ops::conv2d_saves_inputs, ops::conv2d_saves_outputs, ops::conv2d_differentiable, nullptr, nullptr},
     {"conv2d_backward_input", "The gradient of conv2d for its input.", ops::conv2d_backward_input_inputs, ops::conv2d_backward_input_attributes, ops::conv2d_backward_input_outputs, ops::conv2d_backward_input_types, 2, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_backward_input_attributes_t), &ops::conv2d_backward_input_defaults, ops::conv2d_backward_input_require, ops::conv2d_backward_input_infer, ops::conv2d_backward_input_gradient, ops::conv2d_backward_input_saves_inputs, ops::conv2d_backward_input_saves_outputs, ops::conv2d_backward_input_differentiable, nullptr, nullptr},
     {"conv2d_backward_weight", "The gradient of conv2d for its weight.", ops::conv2d_backward_weight_inputs, ops::conv2d_backward_weight_attributes, ops::conv2d_backward_weight_outputs, ops::conv2d_backward_weight_types, 2, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv2d_backward_weight_attributes_t), &ops::conv2d_backward_weight_defaults, ops::conv2d_backward_weight_require, ops::conv2d_backward_weight_infer, ops::conv2d_backward_weight_gradient, ops::conv2d_backward_weight_saves_inputs, ops::conv2d_backward_weight_saves_outputs, ops::conv2d_backward_weight_differentiable, nullptr, nullptr},
+    {"conv3d", "Cross-correlation of x (batch, channels, depth, height, width) with weights (out channels, channels / groups, depth, height, width).", ops::conv3d_inputs, ops::conv3d_attributes, ops::conv3d_outputs, ops::conv3d_types, 3, 4, 1, 1, 1, false, false, false, false, sizeof(dg_conv3d_attributes_t), &ops::conv3d_defaults, ops::conv3d_require, ops::conv3d_infer, nullptr, nullptr, nullptr, nullptr, ops::conv3d_decompose, ops::conv3d_parts},
+    {"conv_transpose1d", "The transpose of cross-correlation over one axis: each element of x goes, times the weight (channels, out channels / groups, length), to all places of its window.", ops::conv_transpose1d_inputs, ops::conv_transpose1d_attributes, ops::conv_transpose1d_outputs, ops::conv_transpose1d_types, 3, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv_transpose1d_attributes_t), &ops::conv_transpose1d_defaults, ops::conv_transpose1d_require, ops::conv_transpose1d_infer, nullptr, nullptr, nullptr, nullptr, ops::conv_transpose1d_decompose, ops::conv_transpose1d_parts},
+    {"conv_transpose2d", "The transpose of cross-correlation over two axes: each element of x goes, times the weight (channels, out channels / groups, height, width), to all places of its window.", ops::conv_transpose2d_inputs, ops::conv_transpose2d_attributes, ops::conv_transpose2d_outputs, ops::conv_transpose2d_types, 3, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv_transpose2d_attributes_t), &ops::conv_transpose2d_defaults, ops::conv_transpose2d_require, ops::conv_transpose2d_infer, nullptr, nullptr, nullptr, nullptr, ops::conv_transpose2d_decompose, ops::conv_transpose2d_parts},
+    {"conv_transpose3d", "The transpose of cross-correlation over three axes: each element of x goes, times the weight (channels, out channels / groups, depth, height, width), to all places of its window.", ops::conv_transpose3d_inputs, ops::conv_transpose3d_attributes, ops::conv_transpose3d_outputs, ops::conv_transpose3d_types, 3, 5, 1, 1, 1, false, false, false, false, sizeof(dg_conv_transpose3d_attributes_t), &ops::conv_transpose3d_defaults, ops::conv_transpose3d_require, ops::conv_transpose3d_infer, nullptr, nullptr, nullptr, nullptr, ops::conv_transpose3d_decompose, ops::conv_transpose3d_parts},
     {"copy", "The same values in dense memory.", ops::copy_inputs, nullptr, ops::copy_outputs, ops::copy_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::copy_gradient, ops::copy_saves_inputs, ops::copy_saves_outputs, ops::copy_differentiable, nullptr, nullptr},
     {"copysign", "The magnitude of a with the sign of b.", ops::copysign_inputs, nullptr, ops::copysign_outputs, ops::copysign_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::copysign_gradient, ops::copysign_saves_inputs, ops::copysign_saves_outputs, ops::copysign_differentiable, nullptr, nullptr},
     {"cos", "The cosine.", ops::cos_inputs, nullptr, ops::cos_outputs, ops::cos_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::cos_gradient, ops::cos_saves_inputs, ops::cos_saves_outputs, ops::cos_differentiable, nullptr, nullptr},
@@ -4772,6 +5497,7 @@ const OpDef op_table[] = {
     {"index_put", "A copy of x with x[index[0], index[1], ...] = source, or += with accumulate: index holds one tensor of indices for each of the first axes of x.", ops::index_put_inputs, ops::index_put_attributes, ops::index_put_outputs, ops::index_put_types, 3, 1, 1, 2, 1, false, false, false, false, sizeof(dg_index_put_attributes_t), &ops::index_put_defaults, ops::index_put_require, ops::index_put_infer, ops::index_put_gradient, ops::index_put_saves_inputs, ops::index_put_saves_outputs, ops::index_put_differentiable, ops::index_put_decompose, ops::index_put_parts},
     {"index_select", "The slices of an axis that a vector of indices names.", ops::index_select_inputs, ops::index_select_attributes, ops::index_select_outputs, ops::index_select_types, 2, 1, 1, 2, 1, false, false, false, false, sizeof(dg_index_select_attributes_t), &ops::index_select_defaults, ops::index_select_require, ops::index_select_infer, ops::index_select_gradient, ops::index_select_saves_inputs, ops::index_select_saves_outputs, ops::index_select_differentiable, ops::index_select_decompose, ops::index_select_parts},
     {"instance_norm", "(x - mean) / sqrt(variance + epsilon) over the axes behind the channels, axis 1, then times weight plus bias for each channel.", ops::instance_norm_inputs, ops::instance_norm_attributes, ops::instance_norm_outputs, ops::instance_norm_types, 3, 1, 1, 1, 1, false, false, false, false, sizeof(dg_instance_norm_attributes_t), &ops::instance_norm_defaults, ops::instance_norm_require, ops::instance_norm_infer, nullptr, nullptr, nullptr, nullptr, ops::instance_norm_decompose, ops::instance_norm_parts},
+    {"interpolate", "One axis of x sampled anew at `size` places: from the nearest element, or from the line or the cubic through those around; step is how far apart the places are on the old axis, as a fraction, (0, 0) for old size / new size.", ops::interpolate_inputs, ops::interpolate_attributes, ops::interpolate_outputs, ops::interpolate_types, 1, 5, 1, 1, 1, false, false, false, false, sizeof(dg_interpolate_attributes_t), &ops::interpolate_defaults, ops::interpolate_require, ops::interpolate_infer, nullptr, nullptr, nullptr, nullptr, ops::interpolate_decompose, ops::interpolate_parts},
     {"isfinite", "Whether x is neither infinite nor NaN.", ops::isfinite_inputs, nullptr, ops::isfinite_outputs, ops::isfinite_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isfinite_decompose, ops::isfinite_parts},
     {"isinf", "Whether x is infinite.", ops::isinf_inputs, nullptr, ops::isinf_outputs, ops::isinf_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isinf_decompose, ops::isinf_parts},
     {"isnan", "Whether x is NaN.", ops::isnan_inputs, nullptr, ops::isnan_outputs, ops::isnan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isnan_decompose, ops::isnan_parts},
@@ -4803,8 +5529,10 @@ const OpDef op_table[] = {
     {"masked_select", "The elements of x where the mask holds, in row-major order, as a vector; count is how many there are.", ops::masked_select_inputs, ops::masked_select_attributes, ops::masked_select_outputs, ops::masked_select_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_masked_select_attributes_t), &ops::masked_select_defaults, ops::masked_select_require, ops::masked_select_infer, nullptr, nullptr, nullptr, nullptr, ops::masked_select_decompose, ops::masked_select_parts},
     {"matmul", "Matrix product of the last two axes; the axes before them broadcast.", ops::matmul_inputs, nullptr, ops::matmul_outputs, ops::matmul_types, 2, 0, 1, 1, 1, false, false, true, false, 0, nullptr, ops::matmul_require, ops::matmul_infer, ops::matmul_gradient, ops::matmul_saves_inputs, ops::matmul_saves_outputs, ops::matmul_differentiable, nullptr, nullptr},
     {"max", "The greatest value along axes; NaN if one is NaN.", ops::max_inputs, ops::max_attributes, ops::max_outputs, ops::max_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_max_attributes_t), &ops::max_defaults, ops::max_require, ops::max_infer, ops::max_gradient, ops::max_saves_inputs, ops::max_saves_outputs, ops::max_differentiable, nullptr, nullptr},
-    {"max_pool2d", "The greatest value in each window of images (batch, channels, height, width), and its index within the image; NaN before all.", ops::max_pool2d_inputs, ops::max_pool2d_attributes, ops::max_pool2d_outputs, ops::max_pool2d_types, 1, 4, 2, 1, 1, false, false, false, false, sizeof(dg_max_pool2d_attributes_t), &ops::max_pool2d_defaults, ops::max_pool2d_require, ops::max_pool2d_infer, ops::max_pool2d_gradient, ops::max_pool2d_saves_inputs, ops::max_pool2d_saves_outputs, ops::max_pool2d_differentiable, nullptr, nullptr},
-    {"max_pool2d_backward", "The gradient of max_pool2d: dy is added at the place that each window took its value from.", ops::max_pool2d_backward_inputs, ops::max_pool2d_backward_attributes, ops::max_pool2d_backward_outputs, ops::max_pool2d_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_max_pool2d_backward_attributes_t), &ops::max_pool2d_backward_defaults, ops::max_pool2d_backward_require, ops::max_pool2d_backward_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"max_pool1d", "The greatest value in each window of x (batch, channels, length), and its index within the last axis; NaN before all.", ops::max_pool1d_inputs, ops::max_pool1d_attributes, ops::max_pool1d_outputs, ops::max_pool1d_types, 1, 5, 2, 1, 1, false, false, false, false, sizeof(dg_max_pool1d_attributes_t), &ops::max_pool1d_defaults, ops::max_pool1d_require, ops::max_pool1d_infer, nullptr, nullptr, nullptr, nullptr, ops::max_pool1d_decompose, ops::max_pool1d_parts},
+    {"max_pool2d", "The greatest value in each window of images (batch, channels, height, width), and its index within the image; NaN before all.", ops::max_pool2d_inputs, ops::max_pool2d_attributes, ops::max_pool2d_outputs, ops::max_pool2d_types, 1, 5, 2, 1, 1, false, false, false, false, sizeof(dg_max_pool2d_attributes_t), &ops::max_pool2d_defaults, ops::max_pool2d_require, ops::max_pool2d_infer, ops::max_pool2d_gradient, ops::max_pool2d_saves_inputs, ops::max_pool2d_saves_outputs, ops::max_pool2d_differentiable, nullptr, nullptr},
+    {"max_pool2d_backward", "The gradient of max_pool2d: dy is added at the place that each window took its value from.", ops::max_pool2d_backward_inputs, ops::max_pool2d_backward_attributes, ops::max_pool2d_backward_outputs, ops::max_pool2d_backward_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_max_pool2d_backward_attributes_t), &ops::max_pool2d_backward_defaults, ops::max_pool2d_backward_require, ops::max_pool2d_backward_infer, ops::max_pool2d_backward_gradient, ops::max_pool2d_backward_saves_inputs, ops::max_pool2d_backward_saves_outputs, ops::max_pool2d_backward_differentiable, nullptr, nullptr},
+    {"max_pool3d", "The greatest value in each window of x (batch, channels, depth, height, width), and its index within the last three axes; NaN before all.", ops::max_pool3d_inputs, ops::max_pool3d_attributes, ops::max_pool3d_outputs, ops::max_pool3d_types, 1, 5, 2, 1, 1, false, false, false, false, sizeof(dg_max_pool3d_attributes_t), &ops::max_pool3d_defaults, ops::max_pool3d_require, ops::max_pool3d_infer, nullptr, nullptr, nullptr, nullptr, ops::max_pool3d_decompose, ops::max_pool3d_parts},
     {"maximum", "The greater of a and b; NaN if one is NaN.", ops::maximum_inputs, nullptr, ops::maximum_outputs, ops::maximum_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::maximum_gradient, ops::maximum_saves_inputs, ops::maximum_saves_outputs, ops::maximum_differentiable, ops::maximum_decompose, ops::maximum_parts},
     {"mean", "The mean along axes; NaN over nothing.", ops::mean_inputs, ops::mean_attributes, ops::mean_outputs, ops::mean_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_mean_attributes_t), &ops::mean_defaults, nullptr, ops::mean_infer, ops::mean_gradient, ops::mean_saves_inputs, ops::mean_saves_outputs, ops::mean_differentiable, ops::mean_decompose, ops::mean_parts},
     {"min", "The smallest value along axes; NaN if one is NaN.", ops::min_inputs, ops::min_attributes, ops::min_outputs, ops::min_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_min_attributes_t), &ops::min_defaults, ops::min_require, ops::min_infer, ops::min_gradient, ops::min_saves_inputs, ops::min_saves_outputs, ops::min_differentiable, ops::min_decompose, ops::min_parts},
@@ -4869,6 +5597,6 @@ const OpDef op_table[] = {
     {"where", "Elements of x where the condition holds, of y elsewhere.", ops::where_inputs, nullptr, ops::where_outputs, ops::where_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::where_gradient, ops::where_saves_inputs, ops::where_saves_outputs, ops::where_differentiable, nullptr, nullptr},
 };
 
-const int op_count = 174;
+const int op_count = 191;
 
 }  // namespace dougong

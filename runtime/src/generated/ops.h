@@ -6,7 +6,7 @@
 
 namespace dougong {
 
-enum class OpId : uint16_t { abs, acos, acosh, adamw, add, addcdiv, addcmul, addmm, all, any, arange, argmax, argmin, argsort, asin, asinh, atan, atan2, atanh, batch_norm, batch_norm_backward, bernoulli, binary_cross_entropy, binary_cross_entropy_with_logits, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, bmm, cast, cat, ceil, celu, clamp, conv2d, conv2d_backward_input, conv2d_backward_weight, copy, copysign, cos, cosh, count_nonzero, cross_entropy, cross_entropy_backward, cross_entropy_probabilities, cumprod, cumsum, div, elu, embedding, embedding_backward, eq, erf, erfc, exp, exp2, expm1, eye, floor, floor_divide, fmod, full, gather, ge, gelu, gelu_backward, gelu_tanh, group_norm, gru_cell, gt, hardsigmoid, hardswish, hardtanh, huber_loss, hypot, index_add, index_put, index_select, instance_norm, isfinite, isinf, isnan, kl_div, l1_loss, layer_norm, layer_norm_backward, le, leaky_relu, left_shift, lerp, linspace, log, log10, log1p, log2, log_sigmoid, log_softmax, log_softmax_backward, logaddexp, logical_and, logical_not, logical_or, logical_xor, logsumexp, lstm_cell, lt, masked_fill, masked_select, matmul, max, max_pool2d, max_pool2d_backward, maximum, mean, min, minimum, mish, mse_loss, mul, ne, neg, nll_loss, nonzero, norm, normal, one_hot, pad, pow, prod, randint, randperm, reciprocal, relu, remainder, repeat, right_shift, rms_norm, rms_norm_backward, roll, rotary_embedding, round, rsqrt, scaled_dot_product_attention, scaled_dot_product_attention_backward, scatter, scatter_reduce, searchsorted, selu, sgd, sigmoid, sign, silu, sin, sinh, smooth_l1_loss, softmax, softmax_backward, softplus, softsign, sort, sqrt, square, stack, sub, sum, tan, tanh, topk, tril, triu, trunc, uniform, var, where };
+enum class OpId : uint16_t { abs, acos, acosh, adamw, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, add, addcdiv, addcmul, addmm, all, any, arange, argmax, argmin, argsort, asin, asinh, atan, atan2, atanh, avg_pool1d, avg_pool2d, avg_pool2d_backward, avg_pool3d, batch_norm, batch_norm_backward, bernoulli, binary_cross_entropy, binary_cross_entropy_with_logits, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, bmm, border_pad, cast, cat, ceil, celu, clamp, conv1d, conv2d, conv2d_backward_input, conv2d_backward_weight, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, copy, copysign, cos, cosh, count_nonzero, cross_entropy, cross_entropy_backward, cross_entropy_probabilities, cumprod, cumsum, div, elu, embedding, embedding_backward, eq, erf, erfc, exp, exp2, expm1, eye, floor, floor_divide, fmod, full, gather, ge, gelu, gelu_backward, gelu_tanh, group_norm, gru_cell, gt, hardsigmoid, hardswish, hardtanh, huber_loss, hypot, index_add, index_put, index_select, instance_norm, interpolate, isfinite, isinf, isnan, kl_div, l1_loss, layer_norm, layer_norm_backward, le, leaky_relu, left_shift, lerp, linspace, log, log10, log1p, log2, log_sigmoid, log_softmax, log_softmax_backward, logaddexp, logical_and, logical_not, logical_or, logical_xor, logsumexp, lstm_cell, lt, masked_fill, masked_select, matmul, max, max_pool1d, max_pool2d, max_pool2d_backward, max_pool3d, maximum, mean, min, minimum, mish, mse_loss, mul, ne, neg, nll_loss, nonzero, norm, normal, one_hot, pad, pow, prod, randint, randperm, reciprocal, relu, remainder, repeat, right_shift, rms_norm, rms_norm_backward, roll, rotary_embedding, round, rsqrt, scaled_dot_product_attention, scaled_dot_product_attention_backward, scatter, scatter_reduce, searchsorted, selu, sgd, sigmoid, sign, silu, sin, sinh, smooth_l1_loss, softmax, softmax_backward, softplus, softsign, sort, sqrt, square, stack, sub, sum, tan, tanh, topk, tril, triu, trunc, uniform, var, where };
 
 // One typed function an op. A number among the inputs is weak. Ops without inputs are told the device.
 namespace ops {
@@ -15,6 +15,10 @@ Tensor abs(const Arg &x);
 Tensor acos(const Arg &x);
 Tensor acosh(const Arg &x);
 Outputs adamw(const Arg &parameter, const Arg &gradient, const Arg &exp_avg, const Arg &exp_avg_sq, double lr, double beta1, double beta2, double epsilon, double weight_decay, int64_t step, bool decoupled, bool maximize);
+Tensor adaptive_avg_pool1d(const Arg &x, IntList output_size);
+Tensor adaptive_avg_pool2d(const Arg &x, IntList output_size);
+Outputs adaptive_max_pool1d(const Arg &x, IntList output_size);
+Outputs adaptive_max_pool2d(const Arg &x, IntList output_size);
 Tensor add(const Arg &a, const Arg &b);
 Tensor addcdiv(const Arg &x, const Arg &a, const Arg &b, Scalar value);
 Tensor addcmul(const Arg &x, const Arg &a, const Arg &b, Scalar value);
@@ -30,6 +34,10 @@ Tensor asinh(const Arg &x);
 Tensor atan(const Arg &x);
 Tensor atan2(const Arg &a, const Arg &b);
 Tensor atanh(const Arg &x);
+Tensor avg_pool1d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override);
+Tensor avg_pool2d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override);
+Tensor avg_pool2d_backward(const Arg &dy, IntList shape, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override);
+Tensor avg_pool3d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override);
 Outputs batch_norm(const Arg &x, const Arg &weight, const Arg &bias, const Arg &running_mean, const Arg &running_var, double epsilon);
 Outputs batch_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, const Arg &mean, const Arg &var, double epsilon, bool running);
 Tensor bernoulli(IntList shape, double p, dg_dtype_t dtype, uint64_t seed, uint64_t offset, Device &device);
@@ -40,14 +48,20 @@ Tensor bitwise_not(const Arg &x);
 Tensor bitwise_or(const Arg &a, const Arg &b);
 Tensor bitwise_xor(const Arg &a, const Arg &b);
 Tensor bmm(const Arg &a, const Arg &b);
+Tensor border_pad(const Arg &x, IntList padding, int32_t mode);
 Tensor cast(const Arg &x, dg_dtype_t dtype);
 Tensor cat(const std::vector<Tensor> &tensors, int64_t axis);
 Tensor ceil(const Arg &x);
 Tensor celu(const Arg &x, double alpha);
 Tensor clamp(const Arg &x, const Arg &min, const Arg &max);
+Tensor conv1d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList dilation, int64_t groups);
 Tensor conv2d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList dilation, int64_t groups);
 Tensor conv2d_backward_input(const Arg &dy, const Arg &weight, IntList shape, IntList stride, IntList padding, IntList dilation, int64_t groups);
 Tensor conv2d_backward_weight(const Arg &dy, const Arg &x, IntList shape, IntList stride, IntList padding, IntList dilation, int64_t groups);
+Tensor conv3d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList dilation, int64_t groups);
+Tensor conv_transpose1d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList output_padding, IntList dilation, int64_t groups);
+Tensor conv_transpose2d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList output_padding, IntList dilation, int64_t groups);
+Tensor conv_transpose3d(const Arg &x, const Arg &weight, const Arg &bias, IntList stride, IntList padding, IntList output_padding, IntList dilation, int64_t groups);
 Tensor copy(const Arg &x);
 Tensor copysign(const Arg &a, const Arg &b);
 Tensor cos(const Arg &x);
@@ -90,6 +104,7 @@ Tensor index_add(const Arg &x, const Arg &index, const Arg &source, int64_t axis
 Tensor index_put(const Arg &x, const Arg &index, const Arg &source, bool accumulate);
 Tensor index_select(const Arg &x, const Arg &index, int64_t axis);
 Tensor instance_norm(const Arg &x, const Arg &weight, const Arg &bias, double epsilon);
+Tensor interpolate(const Arg &x, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step);
 Tensor isfinite(const Arg &x);
 Tensor isinf(const Arg &x);
 Tensor isnan(const Arg &x);
@@ -121,8 +136,10 @@ Tensor masked_fill(const Arg &x, const Arg &mask, Scalar value);
 Tensor masked_select(const Arg &x, const Arg &mask, int64_t count);
 Tensor matmul(const Arg &a, const Arg &b);
 Tensor max(const Arg &x, IntList axis, bool keepdim);
-Outputs max_pool2d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation);
+Outputs max_pool1d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation, bool ceil_mode);
+Outputs max_pool2d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation, bool ceil_mode);
 Tensor max_pool2d_backward(const Arg &dy, const Arg &indices, IntList shape);
+Outputs max_pool3d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, IntList dilation, bool ceil_mode);
 Tensor maximum(const Arg &a, const Arg &b);
 Tensor mean(const Arg &x, IntList axis, bool keepdim);
 Tensor min(const Arg &x, IntList axis, bool keepdim);

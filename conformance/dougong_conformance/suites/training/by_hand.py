@@ -49,7 +49,8 @@ def one_step(network: str, session: Session) -> None:
     run = Run(session, network)
     images, labels = next(digits.load().batches(1, SEED))
     before = networks.parameters(run.model)
-    list(itertools.islice(run.losses(), 1))
+    (loss,) = itertools.islice(run.losses(), 1)
+    session.note(f"loss {loss:.4f}")
     _compare(network, "the gradient", networks.gradients(run.model), before, _gradients, images, labels)
     after = networks.parameters(run.model)
     for name, value in after.items():
@@ -143,6 +144,7 @@ def repeats(network: str, session: Session) -> None:
     """On a device that declares determinism, training twice gives the same losses and parameters, bit for bit."""
     require_determinism(session)
     first, second = (_trained(session, network) for _ in range(2))
+    session.note(f"loss {first['the losses'][-1]:.4f} after {len(first['the losses'])} steps, twice")
     for name, (a, b) in {name: (first[name], second[name]) for name in first}.items():
         if a.tobytes() != b.tobytes():
             raise Fail(f"two equal runs end with other bits in {name}, and the device declares DG_DEVICE_DETERMINISTIC")

@@ -10,10 +10,10 @@ import numpy as np
 from ...case import Case, Context, Fail
 from ...session import Session
 from ...train import text
-from ...train.tasks import GPT, LSTM, Run, Task
+from ...train.tasks import GPT, LSTM, RESNET, Run, Task
 from .common import case
 
-TASKS = (GPT, LSTM)
+TASKS = (GPT, LSTM, RESNET)
 DRIFT = 3e-6  # relative, of float32 against float64: some thirty times what good float32 runs show
 DRIFT_STEPS = 30
 

@@ -36,6 +36,8 @@ def resumed(session: Session) -> None:
         training.save(straight)
         _resume_elsewhere(session, checkpoint, result)
         states = [dougong.load(path, device="cpu") for path in (checkpoint, straight, result)]
+    losses = [float(state["losses"][-1]) for state in states]
+    session.note(f"loss {losses[0]:.4f} when saved, {losses[1]:.4f} at the end, {losses[2]:.4f} when resumed")
     _require_progress(*states[:2])
     _require_equal(*states[1:])
 

@@ -6,6 +6,7 @@ are the epoch's plus its number, and batch k always goes to the same worker, so 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import multiprocessing
 import os
@@ -159,6 +160,7 @@ def _work(worker: _Worker, tasks: Connection, results: Connection) -> None:
                 return
             if not waiting:
                 if parent is not None and wait([tasks, parent.sentinel]) == [parent.sentinel]:
+                    worker.spool.remove()  # nobody else is left to do it
                     return
                 continue
             kind, *rest = waiting.popleft()
@@ -187,6 +189,7 @@ class Pool:
 
     def __init__(self, dataset: Any, fetch: Fetch, count: int, init_fn: Any, context: Any) -> None:
         self._owner, self._spool = os.getpid(), Spool.make()
+        atexit.register(self.close)
         self.epoch = 0
         self.processes: list[Any] = []
         self._tasks: list[Connection] = []
@@ -262,6 +265,7 @@ class Pool:
     def close(self) -> None:
         if os.getpid() != self._owner:
             return  # a fork's copy
+        atexit.unregister(self.close)
         for tasks in self._tasks:
             with contextlib.suppress(OSError):
                 tasks.send_bytes(self._spool.write(("stop",)))

@@ -40,20 +40,25 @@ __all__ = [
 
 
 class _Activation(Module):
-    """A function of one tensor and of constants, which the class names with their defaults, in order."""
+    """A function of one tensor and of constants, which the class names with their defaults, in order.
+
+    `inplace`, where PyTorch has it, comes last. It allows the input to be written over, which is never done here.
+    """
 
     function: str
     constants: ClassVar[dict[str, Any]] = {}
+    may_be_in_place = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        names = list(self.constants)
+        names = [*self.constants, *["inplace"] * self.may_be_in_place]
         if len(args) > len(names) or set(kwargs) - set(names[len(args) :]):
             raise TypeError(f"{type(self).__name__} takes ({', '.join(names)}); found {args}, {kwargs}")
-        for name, value in {**self.constants, **dict(zip(names, args, strict=False)), **kwargs}.items():
-            if value is _REQUIRED:
+        given = {**self.constants, **dict(zip(names, args, strict=False)), **kwargs}
+        for name in self.constants:
+            if given[name] is _REQUIRED:
                 raise TypeError(f"{type(self).__name__}: {name} is missing")
-            setattr(self, name, value)
+            setattr(self, name, given[name])
 
     def forward(self, input: Tensor) -> Tensor:
         return getattr(functional, self.function)(input, *[getattr(self, name) for name in self.constants])
@@ -67,10 +72,12 @@ _REQUIRED = object()
 
 class ReLU(_Activation):
     function = "relu"
+    may_be_in_place = True
 
 
 class ReLU6(_Activation):
     function = "relu6"
+    may_be_in_place = True
 
 
 class Sigmoid(_Activation):
@@ -87,14 +94,17 @@ class LogSigmoid(_Activation):
 
 class SELU(_Activation):
     function = "selu"
+    may_be_in_place = True
 
 
 class SiLU(_Activation):
     function = "silu"
+    may_be_in_place = True
 
 
 class Mish(_Activation):
     function = "mish"
+    may_be_in_place = True
 
 
 class Softsign(_Activation):
@@ -107,10 +117,12 @@ class Tanhshrink(_Activation):
 
 class Hardsigmoid(_Activation):
     function = "hardsigmoid"
+    may_be_in_place = True
 
 
 class Hardswish(_Activation):
     function = "hardswish"
+    may_be_in_place = True
 
 
 class GELU(_Activation):
@@ -119,14 +131,17 @@ class GELU(_Activation):
 
 class LeakyReLU(_Activation):
     function, constants = "leaky_relu", {"negative_slope": 0.01}
+    may_be_in_place = True
 
 
 class ELU(_Activation):
     function, constants = "elu", {"alpha": 1.0}
+    may_be_in_place = True
 
 
 class CELU(_Activation):
     function, constants = "celu", {"alpha": 1.0}
+    may_be_in_place = True
 
 
 class Softplus(_Activation):
@@ -135,6 +150,7 @@ class Softplus(_Activation):
 
 class Hardtanh(_Activation):
     function, constants = "hardtanh", {"min_val": -1.0, "max_val": 1.0}
+    may_be_in_place = True
 
 
 class Hardshrink(_Activation):
@@ -147,6 +163,7 @@ class Softshrink(_Activation):
 
 class Threshold(_Activation):
     function, constants = "threshold", {"threshold": _REQUIRED, "value": _REQUIRED}
+    may_be_in_place = True
 
 
 class GLU(_Activation):

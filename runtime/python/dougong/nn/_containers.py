@@ -47,6 +47,18 @@ class _Indexed(Module):
         self.register_module(str(len(self)), module)
         return self
 
+    def insert(self, index: int, module: Module) -> Any:
+        """Puts a module before the one at the index, as a list does."""
+        kept = list(self._modules.values())
+        kept.insert(index, module)
+        self._modules.clear()
+        return self.extend(kept)
+
+    def pop(self, index: int = -1) -> Module:
+        module = self[index]
+        del self[index]
+        return module
+
     def extend(self, modules: Iterable[Module]) -> Any:
         for module in modules:
             self.append(module)
@@ -111,6 +123,12 @@ class ModuleDict(Module):
 
     def __contains__(self, name: str) -> bool:
         return name in self._modules
+
+    def pop(self, name: str) -> Module:
+        return self._modules.pop(name)
+
+    def clear(self) -> None:
+        self._modules.clear()
 
     def keys(self) -> Iterable[str]:
         return self._modules.keys()

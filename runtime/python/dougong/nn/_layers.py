@@ -18,10 +18,6 @@ def _parameter(shape: tuple[int, ...], device: Any, dtype: Any) -> Parameter:
     return Parameter(_creation.empty(shape, device=device, dtype=dtype))
 
 
-def _pair(size: _Size) -> tuple[int, ...]:
-    return (size, size) if isinstance(size, int) else tuple(size)
-
-
 def _init_affine(weight: Tensor, bias: Tensor | None) -> None:
     """Weight and bias uniform within 1 / sqrt(fan in)."""
     init.kaiming_uniform_(weight, a=math.sqrt(5))
@@ -61,64 +57,6 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
-
-class Conv2d(Module):
-    """Cross-correlation of images (batch, channels, height, width)."""
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: _Size,
-        stride: _Size = 1,
-        padding: _Size | str = 0,
-        dilation: _Size = 1,
-        groups: int = 1,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        if groups < 1 or in_channels % groups or out_channels % groups:
-            raise ValueError(
-                f"Conv2d: in_channels {in_channels}, out_channels {out_channels} must be multiples of groups {groups}"
-            )
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride, self.dilation = _pair(kernel_size), _pair(stride), _pair(dilation)
-        self.padding = padding if isinstance(padding, str) else _pair(padding)
-        self.weight = _parameter((out_channels, in_channels // groups, *self.kernel_size), device, dtype)
-        self.register_parameter("bias", _parameter((out_channels,), device, dtype) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        _init_affine(self.weight, self.bias)
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"padding={self.padding!r}, dilation={self.dilation}, groups={self.groups}, bias={self.bias is not None}"
-        )
-
-
-class MaxPool2d(Module):
-    """The greatest value in each window."""
-
-    def __init__(
-        self, kernel_size: _Size, stride: _Size | None = None, padding: _Size = 0, dilation: _Size = 1
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.dilation = padding, dilation
-
-    def forward(self, input: Tensor) -> Tensor:
-        return functional.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}"
 
 
 class Flatten(Module):
@@ -184,6 +122,17 @@ class Embedding(Module):
         self.weight = _parameter((num_embeddings, embedding_dim), device, dtype)
         self.reset_parameters()
 
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
+        """A layer over the memory of a table (rows, features); `freeze` leaves it untrained."""
+        if embeddings.ndim != 2:
+            raise ValueError(f"a table of embeddings has two axes; found shape {embeddings.shape}")
+        layer = cls(0, embeddings.shape[1], device=embeddings.device, dtype=embeddings.dtype)
+        layer.num_embeddings = embeddings.shape[0]
+        layer.padding_idx = functional.checked_padding_idx(padding_idx, embeddings.shape[0])
+        layer.weight = Parameter(embeddings, requires_grad=not freeze)
+        return layer
+
     def reset_parameters(self) -> None:
         init.normal_(self.weight)
         if self.padding_idx is not None:
@@ -201,9 +150,10 @@ class Dropout(Module):
     """While training, zeroes elements with probability p and scales the others by 1 / (1 - p).
 
     It draws from the generator of its input's device: ``dougong.get_rng_state(device)`` belongs in a checkpoint.
+    `inplace` allows the input to be written over, which is never done here.
     """
 
-    def __init__(self, p: float = 0.5) -> None:
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         self.p = functional.checked_probability(p)
 

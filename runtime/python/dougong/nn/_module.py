@@ -72,7 +72,9 @@ class Module(Hooked):
         tables = self.__dict__
         if "_parameters" not in tables:
             raise AttributeError(f"{type(self).__name__}: call super().__init__() before an attribute is set")
-        if isinstance(value, Parameter):
+        if "parametrizations" in tables["_modules"] and name in tables["_modules"]["parametrizations"]:
+            tables["_modules"]["parametrizations"][name].assign(value)
+        elif isinstance(value, Parameter):
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self.register_module(name, value)
@@ -95,6 +97,9 @@ class Module(Hooked):
             found = self.__dict__.get(table, {})
             if name in found:
                 return found[name]
+        computed = self.__dict__.get("_modules", {}).get("parametrizations")
+        if computed is not None and name in computed:
+            return computed[name]()
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __delattr__(self, name: str) -> None:

@@ -11,7 +11,7 @@ from .._core import Tensor
 from . import functional, init
 from ._layers import _parameter
 from ._module import Module
-from .functional._recurrent import gru_step, lstm_step, rnn_step
+from .functional._recurrent import gru_step, lstm_step, rnn_step, steps
 
 _State = Any  # a tensor, or the pair of an LSTM
 
@@ -97,8 +97,10 @@ class _Cell(_Recurrent):
         """The next state, from an input (batch, features), or one without a batch, and the state; zeros by default."""
         shape = (*input.shape[:-1], self.hidden_size)
         state = self._zeros(shape, input) if hx is None else self._check_state(hx, shape)
-        gates = functional.linear(input, self.weight_ih, self.bias_ih)
-        return self._step(gates, state, self.weight_hh, self.bias_hh)
+        return self._next(input, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+
+    def _next(self, *args: Any) -> _State:
+        raise NotImplementedError
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}, bias={self.bias}"
@@ -119,13 +121,22 @@ class RNNCell(_Tanh, _Cell):
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = _check_nonlinearity(nonlinearity)
 
+    def _next(self, *args: Any) -> Tensor:
+        return functional.rnn_relu_cell(*args) if self.nonlinearity == "relu" else functional.rnn_tanh_cell(*args)
+
 
 class LSTMCell(_Lstm, _Cell):
-    """See :func:`functional._recurrent.lstm_step`; the state is (hidden, cell)."""
+    """See :func:`functional.lstm_cell`; the state is (hidden, cell)."""
+
+    def _next(self, *args: Any) -> tuple[Tensor, Tensor]:
+        return functional.lstm_cell(*args)
 
 
 class GRUCell(_Gru, _Cell):
-    """See :func:`functional._recurrent.gru_step`."""
+    """See :func:`functional.gru_cell`."""
+
+    def _next(self, *args: Any) -> Tensor:
+        return functional.gru_cell(*args)
 
 
 class _Layers(_Recurrent):
@@ -200,10 +211,9 @@ class _Layers(_Recurrent):
     def _scan(self, x: Tensor, state: _State, suffix: str, reverse: bool) -> tuple[Tensor, _State]:
         """One layer in one direction. The inputs' share of the gates of all steps is one product."""
         weights = [getattr(self, name + suffix) for name in ("weight_ih", "bias_ih", "weight_hh", "bias_hh")]
-        gates = functional.linear(x, weights[0], weights[1])
-        steps = range(x.shape[0])
+        gates = steps(functional.linear(x, weights[0], weights[1]))
         hidden: list[Any] = [None] * x.shape[0]
-        for i in reversed(steps) if reverse else steps:
+        for i in reversed(range(len(gates))) if reverse else range(len(gates)):
             state = self._step(gates[i], state, weights[2], weights[3])
             hidden[i] = state[0] if self._pair else state
         if not hidden:

@@ -8,6 +8,19 @@ from collections.abc import Iterable
 from .. import _core
 from .._autograd import no_grad
 from .._core import Tensor
+from . import parametrize
+from ._parametrizations import spectral_norm, weight_norm
+
+__all__ = [
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "get_total_norm",
+    "parameters_to_vector",
+    "parametrize",
+    "spectral_norm",
+    "vector_to_parameters",
+    "weight_norm",
+]
 
 
 @no_grad()

@@ -18,6 +18,11 @@ class Optimizer:
     frozen, or has a gradient, does not move the others.
     """
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = _capture.checked_step(cls.step)  # type: ignore[method-assign]
+
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError("an optimizer takes parameters in a list or another iterable; found one tensor")

@@ -50,7 +50,7 @@ from ._features import (
     pixel_shuffle,
     pixel_unshuffle,
 )
-from ._images import conv2d, max_pool2d, pad
+from ._images import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
 from ._losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -63,16 +63,42 @@ from ._losses import (
     smooth_l1_loss,
 )
 from ._norms import batch_norm, group_norm, instance_norm, layer_norm, log_softmax, rms_norm, softmax
+from ._pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
+from ._recurrent import gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell
+from ._resampling import fold, interpolate, pad, unfold
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
     "alpha_dropout",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
     "channel_dropout",
+    "conv1d",
     "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cosine_similarity",
     "cross_entropy",
     "dropout",
@@ -82,15 +108,18 @@ __all__ = [
     "elu",
     "embedding",
     "embedding_bag",
+    "fold",
     "gelu",
     "glu",
     "group_norm",
+    "gru_cell",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
     "huber_loss",
     "instance_norm",
+    "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
@@ -98,7 +127,10 @@ __all__ = [
     "linear",
     "log_softmax",
     "logsigmoid",
+    "lstm_cell",
+    "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
     "mish",
     "mse_loss",
     "nll_loss",
@@ -111,6 +143,8 @@ __all__ = [
     "relu",
     "relu6",
     "rms_norm",
+    "rnn_relu_cell",
+    "rnn_tanh_cell",
     "rotary_embedding",
     "scaled_dot_product_attention",
     "selu",
@@ -125,4 +159,5 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
+    "unfold",
 ]

@@ -1,18 +1,33 @@
-"""Convolution, pooling and padding."""
+"""Convolution and its transpose."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ... import _core
 from ..._core import Tensor
+from ._resampling import pad
 
 _ops = _core.ops
 _Size = int | Sequence[int]
 
 
-def _pair(size: _Size) -> tuple[int, int]:
-    return (size, size) if isinstance(size, int) else tuple(size)
+def _each(size: _Size, axes: int) -> tuple[int, ...]:
+    """One number stands for all axes."""
+    return (size,) * axes if isinstance(size, int) else tuple(size)
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Size = 1,
+    padding: _Size | str = 0,
+    dilation: _Size = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of sequences (batch, channels, length), or of one without the batch; see `conv2d`."""
+    return _convolve(_ops.conv1d, 1, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv2d(
@@ -28,52 +43,115 @@ def conv2d(
 
     ``padding="same"`` keeps height and width (stride 1), ``"valid"`` pads nothing.
     """
-    if input.ndim == 3:
-        return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
+    return _convolve(_ops.conv2d, 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Size = 1,
+    padding: _Size | str = 0,
+    dilation: _Size = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of volumes (batch, channels, depth, height, width), or of one; see `conv2d`."""
+    return _convolve(_ops.conv3d, 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _convolve(
+    op: Callable[..., Tensor],
+    axes: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: _Size,
+    padding: _Size | str,
+    dilation: _Size,
+    groups: int,
+) -> Tensor:
+    if input.ndim == axes + 1:
+        one = input.unsqueeze(0)
+        return _convolve(op, axes, one, weight, bias, stride, padding, dilation, groups).squeeze(0)
     if isinstance(padding, str):
-        input, padding = _padded_by_name(input, weight, padding, stride, dilation)
-    return _ops.conv2d(input, weight, bias, _pair(stride), _pair(padding), _pair(dilation), groups)
+        input, padding = _padded_by_name(f"conv{axes}d", axes, input, weight, padding, stride, dilation)
+    return op(input, weight, bias, _each(stride, axes), _each(padding, axes), _each(dilation, axes), groups)
 
 
 def _padded_by_name(
-    input: Tensor, weight: Tensor, padding: str, stride: _Size, dilation: _Size
+    name: str, axes: int, input: Tensor, weight: Tensor, padding: str, stride: _Size, dilation: _Size
 ) -> tuple[Tensor, _Size]:
     if padding == "valid":
         return input, 0
     if padding != "same":
-        raise ValueError(f"conv2d: padding must be numbers, 'valid' or 'same'; found {padding!r}")
-    if _pair(stride) != (1, 1):
-        raise ValueError(f"conv2d: padding='same' needs stride 1; found {stride}")
-    total = [d * (size - 1) for d, size in zip(_pair(dilation), weight.shape[-2:], strict=True)]
+        raise ValueError(f"{name}: padding must be numbers, 'valid' or 'same'; found {padding!r}")
+    if set(_each(stride, axes)) != {1}:
+        raise ValueError(f"{name}: padding='same' needs stride 1; found {stride}")
+    total = [d * (size - 1) for d, size in zip(_each(dilation, axes), weight.shape[2:], strict=True)]
     if all(t % 2 == 0 for t in total):
         return input, [t // 2 for t in total]
-    height, width = total
-    return pad(input, [width // 2, width - width // 2, height // 2, height - height // 2]), 0
+    return pad(input, [n for t in reversed(total) for n in (t // 2, t - t // 2)]), 0
 
 
-def max_pool2d(
+def conv_transpose1d(
     input: Tensor,
-    kernel_size: _Size,
-    stride: _Size | None = None,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Size = 1,
     padding: _Size = 0,
+    output_padding: _Size = 0,
+    groups: int = 1,
     dilation: _Size = 1,
 ) -> Tensor:
-    """The greatest value in each window; windows lie side by side unless a stride is given."""
-    if input.ndim == 3:
-        return max_pool2d(input.unsqueeze(0), kernel_size, stride, padding, dilation).squeeze(0)
-    stride = kernel_size if stride is None else stride
-    return _ops.max_pool2d(input, _pair(kernel_size), _pair(stride), _pair(padding), _pair(dilation))
+    """The adjoint of `conv1d`; see `conv_transpose2d`."""
+    return _spread(_ops.conv_transpose1d, 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Values put around the last axes: `pad` is (before, after) of the last axis, then of the one before it, ..."""
-    if mode != "constant":
-        raise _core.UnimplementedError(f"pad: mode {mode!r} is not there yet; 'constant' is")
-    if len(pad) % 2 or len(pad) > 2 * input.ndim:
-        raise _core.InvalidArgumentError(
-            f"pad takes two numbers an axis, for at most {input.ndim} axes; found {len(pad)} for shape {input.shape}"
-        )
-    by_axis = [0] * (2 * input.ndim - len(pad))
-    for last in range(len(pad) - 2, -1, -2):
-        by_axis += pad[last : last + 2]
-    return _ops.pad(input, by_axis, 0 if value is None else value)
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Size = 1,
+    padding: _Size = 0,
+    output_padding: _Size = 0,
+    groups: int = 1,
+    dilation: _Size = 1,
+) -> Tensor:
+    """The adjoint of `conv2d`: each pixel goes, times the weight, to all places of its window.
+
+    weight: (channels, out channels / groups, height, width). padding cuts the result at each end, output_padding
+    makes its end longer; it is less than stride or dilation.
+    """
+    return _spread(_ops.conv_transpose2d, 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _Size = 1,
+    padding: _Size = 0,
+    output_padding: _Size = 0,
+    groups: int = 1,
+    dilation: _Size = 1,
+) -> Tensor:
+    """The adjoint of `conv3d`; see `conv_transpose2d`."""
+    return _spread(_ops.conv_transpose3d, 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def _spread(
+    op: Callable[..., Tensor],
+    axes: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: _Size,
+    padding: _Size,
+    output_padding: _Size,
+    groups: int,
+    dilation: _Size,
+) -> Tensor:
+    lists = [_each(size, axes) for size in (stride, padding, output_padding, dilation)]
+    if input.ndim == axes + 1:
+        return op(input.unsqueeze(0), weight, bias, *lists, groups).squeeze(0)
+    return op(input, weight, bias, *lists, groups)

@@ -1,0 +1,16 @@
+"""The transpose of cross-correlation over one axis."""
+
+import numpy as np
+
+from ._convolution import spread
+
+
+def conv_transpose1d(x, weight, bias, *, stride, padding, output_padding, dilation, groups):
+    return spread(x, weight, bias, stride, padding, output_padding, dilation, groups)
+
+
+def magnitude(x, weight, bias, **attributes):
+    ones = [None if t is None else np.ones_like(t) for t in (x, weight, bias)]
+    bias = None if bias is None else np.abs(bias)
+    total = conv_transpose1d(np.abs(x), np.abs(weight), bias, **attributes)
+    return total, np.maximum(conv_transpose1d(*ones, **attributes), 1)
