@@ -177,6 +177,15 @@ def test_another_view_of_a_base_that_was_written_is_refused():
         (other * 2).sum().backward()
 
 
+def test_a_view_that_the_tape_did_not_see_is_refused():
+    base = dg.ones((2, 2), requires_grad=True) * 1
+    with dg.no_grad():
+        row = base[0]
+    for view in (row, row[0:1]):
+        with pytest.raises(NotImplementedError, match="no_grad"):
+            view.mul_(dg.ones(1, requires_grad=True))
+
+
 def test_a_leaf_and_its_views_are_not_written():
     leaf = dg.ones(3, requires_grad=True)
     with pytest.raises(ValueError, match="leaf"):

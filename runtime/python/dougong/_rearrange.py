@@ -15,7 +15,7 @@ _ops = _core.ops
 @accepts_dim
 def argsort(x: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
     """Where the elements of the sorted tensor were; equal ones keep their order."""
-    return _ops.argsort(x, axis, descending)
+    return _ops.argsort(x.detach(), axis, descending)
 
 
 @accepts_dim
@@ -116,6 +116,7 @@ def _broadcast(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 def nonzero(x: Tensor) -> Tensor:
     """The indices of the elements that are not zero: int64 (how many, axes of x). Waits for the device to count."""
+    x = x.detach()
     return _ops.nonzero(x, int(_ops.count_nonzero(x).item()))
 
 
@@ -133,7 +134,7 @@ def searchsorted(sequence: Tensor, values: Any, right: bool = False) -> Tensor:
     """
     if not isinstance(values, Tensor):
         values = _creation.tensor(values, dtype=sequence.dtype, device=sequence.device)
-    return _ops.searchsorted(sequence, values, right)
+    return _ops.searchsorted(sequence.detach(), values.detach(), right)
 
 
 @accepts_dim
