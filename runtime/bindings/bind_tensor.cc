@@ -244,14 +244,18 @@ void bind_tensor(py::module_ &module) {
         return to_device(tensor, device_from_python(device.ptr()));
       },
       py::arg("tensor"), py::arg("device"), py::arg("non_blocking") = false);
-  module.def("_copy_into", [](const Tensor &destination, const Tensor &source) {
-    check_in_place(destination, "copy_", source.requires_grad());
-    if (!grad_enabled() || !(source.requires_grad() || destination.requires_grad()))
-      return copy_into(destination, source);
-    Tensor result = to_device(source, destination.device());
-    if (result.dtype() != destination.dtype()) result = ops::cast(result, destination.dtype());
-    replace_in_place(destination, expand(result, destination.shape()), "copy_");
-  });
+  module.def(
+      "_copy_into",
+      [](const Tensor &destination, const Tensor &source, bool non_blocking) {
+        const NonBlocking mode(non_blocking);
+        check_in_place(destination, "copy_", source.requires_grad());
+        if (!grad_enabled() || !(source.requires_grad() || destination.requires_grad()))
+          return copy_into(destination, source);
+        Tensor result = to_device(source, destination.device());
+        if (result.dtype() != destination.dtype()) result = ops::cast(result, destination.dtype());
+        replace_in_place(destination, expand(result, destination.shape()), "copy_");
+      },
+      py::arg("destination"), py::arg("source"), py::arg("non_blocking") = false);
   module.def(
       "_set_data",
       [](const Tensor &tensor, const Tensor &source) {

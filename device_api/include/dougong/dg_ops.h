@@ -499,6 +499,15 @@ typedef struct dg_cumsum_attributes_t {
 /* div(a: T, b: T) -> y: T */
 #define DG_OP_DIV "div"
 
+/* dropout(x: T, p: float, seed: uint64, offset: uint64) -> y: T */
+#define DG_OP_DROPOUT "dropout"
+typedef struct dg_dropout_attributes_t {
+  size_t struct_size;
+  double p;
+  uint64_t seed;
+  uint64_t offset;
+} dg_dropout_attributes_t;
+
 /* elu(x: T, alpha: float) -> y: T */
 #define DG_OP_ELU "elu"
 typedef struct dg_elu_attributes_t {

@@ -187,9 +187,13 @@ def register_hook(self: Tensor, hook: Any) -> None:
 
 
 @method
-def copy_(self: Tensor, source: Any) -> Tensor:
-    """Writes the source's values, from any device and dtype, broadcast to this shape."""
-    _core._copy_into(self, source if isinstance(source, Tensor) else _creation.tensor(source))
+def copy_(self: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
+    """Writes the source's values, from any device and dtype, broadcast to this shape.
+
+    With `non_blocking`, a copy between pinned memory and a device, of one dtype and shape and both dense, may go on
+    after the return: what is in pinned memory may be looked at, or written, once the stream has come there.
+    """
+    _core._copy_into(self, source if isinstance(source, Tensor) else _creation.tensor(source), non_blocking)
     return self
 
 

@@ -1904,6 +1904,46 @@ Tensor div(const Arg &a, const Arg &b) {
   return call_op(op_def(OpId::div), arguments, 2, nullptr)[0];
 }
 
+// ---- dropout
+static const dg_dtype_t dropout_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef dropout_types[] = {{"T", dropout_T, DG_DTYPE_NONE, false}};
+static const InputDef dropout_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef dropout_attributes[] = {
+    {"p", AttributeKind::real, offsetof(dg_dropout_attributes_t, p), false, -1, 0, -1, nullptr, "0.5"},
+    {"seed", AttributeKind::uint64, offsetof(dg_dropout_attributes_t, seed), true, -1, 0, -1, nullptr, ""},
+    {"offset", AttributeKind::uint64, offsetof(dg_dropout_attributes_t, offset), true, -1, 0, -1, nullptr, ""}};
+static const dg_dropout_attributes_t dropout_defaults = {sizeof(dg_dropout_attributes_t), 0.5, 0, 0};
+static const OutputDef dropout_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void dropout_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_dropout_attributes_t *>(c.attributes);
+  if (!((at.p >= 0) && (at.p <= 1))) reject(op_def(OpId::dropout), c, "p must be between 0 and 1");
+}
+static void dropout_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static const uint16_t dropout_saves_inputs[] = {0};
+static const uint16_t dropout_saves_outputs[] = {0};
+static const bool dropout_differentiable[] = {true};
+static void dropout_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_dropout_attributes_t>();
+  if (g.needs(0)) g.set(0, dropout(g.gradient(0), at.p, at.seed, at.offset));
+}
+static void dropout_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_dropout_attributes_t *>(c.attributes);
+  const auto v_dropped = lt(uniform(c.inputs[0].shape(), DG_DTYPE_FLOAT32, at.seed, at.offset, device), at.p);
+  const auto v_y = (masked_fill(wide(c.inputs[0]), v_dropped, 0) * ((at.p < 1) ? (1 / (1 - at.p)) : 1.0));
+  y[0] = v_y;
+}
+static const OpId dropout_parts[] = {OpId::lt, OpId::masked_fill, OpId::uniform, OpId::dropout};
+Tensor dropout(const Arg &x, double p, uint64_t seed, uint64_t offset) {
+  dg_dropout_attributes_t at = dropout_defaults;
+  at.p = p;
+  at.seed = seed;
+  at.offset = offset;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::dropout), arguments, 1, &at)[0];
+}
+
 // ---- elu
 static const dg_dtype_t elu_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef elu_types[] = {{"T", elu_T, DG_DTYPE_FLOAT32, false}};
@@ -5466,6 +5506,7 @@ const OpDef op_table[] = {
     {"cumprod", "Products of the elements up to each along an axis. Integers are multiplied as int64.", ops::cumprod_inputs, ops::cumprod_attributes, ops::cumprod_outputs, ops::cumprod_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumprod_attributes_t), &ops::cumprod_defaults, nullptr, ops::cumprod_infer, ops::cumprod_gradient, ops::cumprod_saves_inputs, ops::cumprod_saves_outputs, ops::cumprod_differentiable, nullptr, nullptr},
     {"cumsum", "Sums of the elements up to each along an axis. Integers are summed as int64.", ops::cumsum_inputs, ops::cumsum_attributes, ops::cumsum_outputs, ops::cumsum_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_cumsum_attributes_t), &ops::cumsum_defaults, nullptr, ops::cumsum_infer, ops::cumsum_gradient, ops::cumsum_saves_inputs, ops::cumsum_saves_outputs, ops::cumsum_differentiable, nullptr, nullptr},
     {"div", "a / b, true division.", ops::div_inputs, nullptr, ops::div_outputs, ops::div_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::div_gradient, ops::div_saves_inputs, ops::div_saves_outputs, ops::div_differentiable, nullptr, nullptr},
+    {"dropout", "0 where the float32 number that uniform draws for the element is below p, else x / (1 - p).", ops::dropout_inputs, ops::dropout_attributes, ops::dropout_outputs, ops::dropout_types, 1, 3, 1, 1, 1, false, false, false, false, sizeof(dg_dropout_attributes_t), &ops::dropout_defaults, ops::dropout_require, ops::dropout_infer, ops::dropout_gradient, ops::dropout_saves_inputs, ops::dropout_saves_outputs, ops::dropout_differentiable, ops::dropout_decompose, ops::dropout_parts},
     {"elu", "x where it is positive, else alpha * (exp(x) - 1).", ops::elu_inputs, ops::elu_attributes, ops::elu_outputs, ops::elu_types, 1, 1, 1, 1, 1, true, false, false, false, sizeof(dg_elu_attributes_t), &ops::elu_defaults, nullptr, nullptr, ops::elu_gradient, ops::elu_saves_inputs, ops::elu_saves_outputs, ops::elu_differentiable, ops::elu_decompose, ops::elu_parts},
     {"embedding", "Rows of a table (rows, width), picked by index.", ops::embedding_inputs, nullptr, ops::embedding_outputs, ops::embedding_types, 2, 0, 1, 2, 1, false, false, false, false, 0, nullptr, ops::embedding_require, ops::embedding_infer, ops::embedding_gradient, ops::embedding_saves_inputs, ops::embedding_saves_outputs, ops::embedding_differentiable, ops::embedding_decompose, ops::embedding_parts},
     {"embedding_backward", "The gradient of embedding: rows of dy added into a table of zeros.", ops::embedding_backward_inputs, ops::embedding_backward_attributes, ops::embedding_backward_outputs, ops::embedding_backward_types, 2, 1, 1, 2, 1, false, false, false, false, sizeof(dg_embedding_backward_attributes_t), &ops::embedding_backward_defaults, ops::embedding_backward_require, ops::embedding_backward_infer, ops::embedding_backward_gradient, ops::embedding_backward_saves_inputs, ops::embedding_backward_saves_outputs, ops::embedding_backward_differentiable, ops::embedding_backward_decompose, ops::embedding_backward_parts},
@@ -5597,6 +5638,6 @@ const OpDef op_table[] = {
     {"where", "Elements of x where the condition holds, of y elsewhere.", ops::where_inputs, nullptr, ops::where_outputs, ops::where_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::where_gradient, ops::where_saves_inputs, ops::where_saves_outputs, ops::where_differentiable, nullptr, nullptr},
 };
 
-const int op_count = 191;
+const int op_count = 192;
 
 }  // namespace dougong

@@ -98,6 +98,5 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, generator: _ra
     checked_probability(p)
     if not training or p == 0:
         return input
-    draw = _random.draw(_ops.uniform, input.shape, _core.float32, input.device, generator)
-    kept = _ops.masked_fill(input, _ops.lt(draw, p), 0)
-    return kept if p == 1 else kept * (1 / (1 - p))
+    generator = generator or _random.default_generator(input.device)
+    return _ops.dropout(input, p, generator.seed, generator.take(input.numel(), _core.float32.itemsize))
