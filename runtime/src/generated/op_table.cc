@@ -2276,13 +2276,12 @@ static void group_norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
 static void group_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_group_norm_attributes_t *>(c.attributes);
   const auto v_rows = reshape(wide(c.inputs[0]), Shape{int64_t(c.inputs[0].shape()[0]), int64_t(at.groups), int64_t((count_of(trailing(c.inputs[0].shape(), (c.inputs[0].ndim() - 1))) / at.groups))});
-  const auto v_centred = (v_rows - mean(v_rows, Shape{int64_t(2)}, true));
-  const auto v_normal = reshape((v_centred * rsqrt((mean(square(v_centred), Shape{int64_t(2)}, true) + at.epsilon))), c.inputs[0].shape());
+  const auto v_normal = reshape(layer_norm(v_rows, Tensor(), Tensor(), 1, at.epsilon)[0], c.inputs[0].shape());
   const auto v_scaled = (given(c.inputs[1]) ? (v_normal * per_channel(wide(c.inputs[1]), c.inputs[0].ndim())) : v_normal);
   const auto v_y = (given(c.inputs[2]) ? (v_scaled + per_channel(wide(c.inputs[2]), c.inputs[0].ndim())) : v_scaled);
   y[0] = v_y;
 }
-static const OpId group_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::group_norm};
+static const OpId group_norm_parts[] = {OpId::layer_norm, OpId::group_norm};
 Tensor group_norm(const Arg &x, const Arg &weight, const Arg &bias, int64_t groups, double epsilon) {
   dg_group_norm_attributes_t at = group_norm_defaults;
   at.groups = groups;
@@ -2503,15 +2502,12 @@ static void instance_norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes)
 }
 static void instance_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_instance_norm_attributes_t *>(c.attributes);
-  const auto v_w = wide(c.inputs[0]);
-  const auto v_last = last_axes(c.inputs[0].ndim(), (c.inputs[0].ndim() - 2));
-  const auto v_centred = (v_w - mean(v_w, v_last, true));
-  const auto v_normal = (v_centred * rsqrt((mean(square(v_centred), v_last, true) + at.epsilon)));
+  const auto v_normal = layer_norm(wide(c.inputs[0]), Tensor(), Tensor(), (c.inputs[0].ndim() - 2), at.epsilon)[0];
   const auto v_scaled = (given(c.inputs[1]) ? (v_normal * per_channel(wide(c.inputs[1]), c.inputs[0].ndim())) : v_normal);
   const auto v_y = (given(c.inputs[2]) ? (v_scaled + per_channel(wide(c.inputs[2]), c.inputs[0].ndim())) : v_scaled);
   y[0] = v_y;
 }
-static const OpId instance_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::instance_norm};
+static const OpId instance_norm_parts[] = {OpId::layer_norm, OpId::instance_norm};
 Tensor instance_norm(const Arg &x, const Arg &weight, const Arg &bias, double epsilon) {
   dg_instance_norm_attributes_t at = instance_norm_defaults;
   at.epsilon = epsilon;
