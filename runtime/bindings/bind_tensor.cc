@@ -242,12 +242,16 @@ void bind_tensor(py::module_ &module) {
         return to_device(tensor, device_from_python(device.ptr()));
       },
       py::arg("tensor"), py::arg("device"), py::arg("non_blocking") = false);
-  module.def("_copy_into", [](const Tensor &destination, const Tensor &source) {
-    check_in_place(destination, "copy_", source.requires_grad());
-    if (grad_enabled() && (source.requires_grad() || destination.requires_grad()))
-      fail(DG_STATUS_UNIMPLEMENTED, "copy_ with a gradient is not recorded; use no_grad, or make a new tensor");
-    copy_into(destination, source);
-  });
+  module.def(
+      "_copy_into",
+      [](const Tensor &destination, const Tensor &source, bool non_blocking) {
+        const NonBlocking mode(non_blocking);
+        check_in_place(destination, "copy_", source.requires_grad());
+        if (grad_enabled() && (source.requires_grad() || destination.requires_grad()))
+          fail(DG_STATUS_UNIMPLEMENTED, "copy_ with a gradient is not recorded; use no_grad, or make a new tensor");
+        copy_into(destination, source);
+      },
+      py::arg("destination"), py::arg("source"), py::arg("non_blocking") = false);
   module.def(
       "_set_data",
       [](const Tensor &tensor, const Tensor &source) {

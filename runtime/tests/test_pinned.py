@@ -116,3 +116,40 @@ def test_prefetch_copies_ahead_on_a_stream_of_its_own(gate: Gate):
 def test_on_a_synchronous_device_all_of_it_works_too():
     (batch,) = prefetch([dougong.ones(2).pin_memory("cpu:0")], "cpu:0")
     assert batch.tolist() == [1.0, 1.0] and batch.to("cpu:0", non_blocking=True).is_pinned()
+
+
+def test_a_block_is_kept_as_long_as_copies_of_parts_of_it_go_on(gate: Gate):
+    batch = dougong.arange(8 * 1000).float().reshape(8, 1000).pin_memory(DEVICE)
+    rows = [row.to(DEVICE, non_blocking=True) for row in batch]
+    del batch
+    dougong.full((8, 1000), -1.0).pin_memory(DEVICE)
+    gate.open()
+    assert [row[999].item() for row in rows] == [1000.0 * i + 999 for i in range(8)]
+
+
+def test_results_come_into_pinned_memory_while_the_host_goes_on(gate: Gate):
+    host = dougong.full((3,), -1.0).pin_memory(DEVICE)
+    version = dougong._core._storage_info(host)["version"]
+    x = dougong.ones(3, device=DEVICE) * 5
+    host.copy_(x, non_blocking=True)
+    assert host.tolist() == [-1.0] * 3 and dougong._core._storage_info(host)["version"] > version
+    copied = gate.stream.record_event()
+    del x
+    gate.event.set()
+    copied.synchronize()
+    assert host.tolist() == [5.0] * 3
+
+
+def test_a_copy_between_devices_goes_straight_to_its_place_and_counts_as_a_write():
+    there = dougong.zeros(4, device=DEVICE)
+    reserved = there.device.memory_stats()["allocations"]
+    there.copy_(dougong.arange(4).float())
+    assert there.device.memory_stats()["allocations"] == reserved and there.tolist() == [0, 1, 2, 3]
+    there[1:].copy_(dougong.tensor([7, 8, 9]))
+    there[:1] = dougong.tensor([6.0])
+    assert there.tolist() == [6, 7, 8, 9]
+    x = dougong.ones(4, device=DEVICE, requires_grad=True)
+    y = x * there
+    there.copy_(dougong.zeros(4))
+    with pytest.raises(dougong.InvalidArgumentError, match="written in place"):
+        y.sum().backward()

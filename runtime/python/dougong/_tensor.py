@@ -172,15 +172,24 @@ def retain_grad(self: Tensor) -> None:
 
 
 @method
-def register_hook(self: Tensor, hook: Any) -> None:
-    """Calls ``hook(gradient)`` on the way back; what it returns, if anything, takes the gradient's place."""
-    _core._register_hook(self, hook)
+def register_hook(self: Tensor, hook: Any) -> _autograd.TensorHook:
+    """Calls ``hook(gradient)`` on the way back; what it returns, if anything, takes the gradient's place.
+
+    ``remove()`` of what is returned takes the hook away again.
+    """
+    handle = _autograd.TensorHook(hook)
+    _core._register_hook(self, handle)
+    return handle
 
 
 @method
-def copy_(self: Tensor, source: Any) -> Tensor:
-    """Writes the source's values, from any device and dtype, broadcast to this shape."""
-    _core._copy_into(self, source if isinstance(source, Tensor) else _creation.tensor(source))
+def copy_(self: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
+    """Writes the source's values, from any device and dtype, broadcast to this shape.
+
+    With `non_blocking`, a copy between pinned memory and a device, of one dtype and shape and both dense, may go on
+    after the return: what is in pinned memory may be looked at, or written, once the stream has come there.
+    """
+    _core._copy_into(self, source if isinstance(source, Tensor) else _creation.tensor(source), non_blocking)
     return self
 
 
