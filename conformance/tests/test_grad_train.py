@@ -299,8 +299,10 @@ LOSSES_OF_STATE = {
 }
 
 
-@pytest.mark.parametrize("part", [None, *LOSSES_OF_STATE])
-def test_checkpoint_that_misses_a_part_is_caught(session, monkeypatch, part):
+@pytest.mark.parametrize(
+    ("kind", "part"), [*(("digits", part) for part in (None, *LOSSES_OF_STATE)), ("gpt", "random")]
+)
+def test_checkpoint_that_misses_a_part_is_caught(session, monkeypatch, kind, part):
     """Whatever part of the state is lost between two processes, the second half differs."""
     dougong, saves = session.load_runtime(), itertools.count()
     true = dougong.save
@@ -310,13 +312,13 @@ def test_checkpoint_that_misses_a_part_is_caught(session, monkeypatch, part):
         true({**state, part: LOSSES_OF_STATE[part](state)} if first and part else state, path)
 
     monkeypatch.setattr(dougong, "save", forgetful)
-    message = fails(whole.resumed, session)
+    message = fails(whole.resumed, kind, session)
     assert ("bit-equal" in message) == (part is not None), message
 
 
 def test_resume_program_that_dies_is_a_failure_with_its_output(session, monkeypatch):
     monkeypatch.setattr(resume.Training, "save", lambda self, path: open(path, "wb").close())
-    assert "ended with code 1" in fails(whole.resumed, session)
+    assert "ended with code 1" in fails(whole.resumed, "digits", session)
 
 
 def test_exhausted_memory_must_name_the_numbers(session, monkeypatch):

@@ -86,10 +86,10 @@ struct Places {
   Tensor inside(const Tensor &index) const { return minimum(maximum(index, 0), Scalar(old - 1)); }
 };
 
-Places places_of(const Tensor &x, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step) {
-  const int64_t old = x.size(axis), p = step[0] ? step[0] : old, q = step[0] ? step[1] : size;
+Places places_of(Device &device, int64_t old, int64_t size, int32_t mode, bool align_corners, IntList step) {
+  const int64_t p = step[0] ? step[0] : old, q = step[0] ? step[1] : size;
   auto every = [&](int64_t start, int64_t by, int64_t denominator) {
-    return Places{arange(Scalar(start), Scalar(by), size, DG_DTYPE_INT64, x.device()), denominator, old};
+    return Places{arange(Scalar(start), Scalar(by), size, DG_DTYPE_INT64, device), denominator, old};
   };
   if (mode == DG_INTERPOLATE_MODE_NEAREST) return every(0, p, q);
   if (mode == DG_INTERPOLATE_MODE_NEAREST_EXACT) return every(p, 2 * p, 2 * q);
@@ -104,27 +104,52 @@ constexpr double keys = -0.75;  // the slope of the cubic kernel at distance 1, 
 Tensor near_weight(const Tensor &t) { return (1 - t) * (1 + t - (keys + 2) * t * t); }
 Tensor far_weight(const Tensor &t) { return keys * t * (1 - t) * (1 - t); }
 
+// What an element of the result takes: the element `index` of the old axis, times `weight`; undefined for 1.
+struct Tap {
+  Tensor index, weight;
+};
+
+std::vector<Tap> taps_of(const Places &places, int32_t mode, dg_dtype_t dtype) {
+  const Tensor at = places.floor();
+  if (mode == DG_INTERPOLATE_MODE_NEAREST || mode == DG_INTERPOLATE_MODE_NEAREST_EXACT)
+    return {{places.inside(at), Tensor()}};
+  const Tensor t = places.fraction(dtype);
+  if (mode == DG_INTERPOLATE_MODE_LINEAR) return {{places.inside(at), 1 - t}, {places.inside(at + 1), t}};
+  return {{places.inside(at - 1), far_weight(t)},
+          {places.inside(at), near_weight(t)},
+          {places.inside(at + 1), near_weight(1 - t)},
+          {places.inside(at + 2), far_weight(1 - t)}};
+}
+
+Tensor weighted(const Tensor &x, int64_t axis, const Tensor &weight) {
+  if (!weight.defined()) return x;
+  Shape along;
+  for (int64_t i = 0; i < x.ndim(); ++i) along.push_back(i == axis ? weight.numel() : 1);
+  return x * reshape(weight, along);
+}
+
 }  // namespace
 
 Tensor sampled(const Tensor &x, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step) {
-  const Places places = places_of(x, axis, size, mode, align_corners, step);
-  const Tensor at = places.floor();
-  if (mode == DG_INTERPOLATE_MODE_NEAREST || mode == DG_INTERPOLATE_MODE_NEAREST_EXACT)
-    return picked(x, axis, places.inside(at));
-  const Tensor t = places.fraction(accumulator(x.dtype())), wide_x = wide(x);
-  const bool linear = mode == DG_INTERPOLATE_MODE_LINEAR;
-  const std::vector<Tensor> weights =
-      linear ? std::vector<Tensor>{1 - t, t}
-             : std::vector<Tensor>{far_weight(t), near_weight(t), near_weight(1 - t), far_weight(1 - t)};
-  Shape along;
-  for (int64_t i = 0; i < x.ndim(); ++i) along.push_back(i == axis ? size : 1);
+  const Places places = places_of(x.device(), x.size(axis), size, mode, align_corners, step);
   Tensor y;
-  for (size_t k = 0; k < weights.size(); ++k) {
-    const Tensor index = places.inside(at + Scalar(int64_t(k) - (linear ? 0 : 1)));
-    const Tensor part = picked(wide_x, axis, index) * reshape(weights[k], along);
+  for (const Tap &tap : taps_of(places, mode, x.dtype())) {
+    const Tensor part = weighted(picked(x, axis, tap.index), axis, tap.weight);
     y = y.defined() ? y + part : part;
   }
   return y;
+}
+
+Tensor sampled_backward(const Tensor &dy, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step) {
+  const Places places = places_of(dy.device(), size, dy.size(axis), mode, align_corners, step);
+  Tensor dx = zeros(with_size(dy.shape(), axis, size), dy.dtype(), dy.device());
+  for (const Tap &tap : taps_of(places, mode, dy.dtype())) {
+    Shape along;
+    for (int64_t i = 0; i < dy.ndim(); ++i) along.push_back(i == axis ? dy.size(axis) : 1);
+    const Tensor index = expand(reshape(tap.index, along), dy.shape());
+    dx = scatter(dx, index, weighted(dy, axis, tap.weight), axis, DG_SCATTER_REDUCE_ADD);
+  }
+  return dx;
 }
 
 // ---- borders

@@ -37,6 +37,8 @@ Outputs greatest_of_pieces(const Tensor &x, IntList sizes);
 
 // One axis sampled anew. Places and weights come from exact fractions, so that no size is too large for float32.
 Tensor sampled(const Tensor &x, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step);
+// The transpose of that, for an old axis of `size`.
+Tensor sampled_backward(const Tensor &dy, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step);
 Tensor bordered(const Tensor &x, IntList padding, int32_t mode);
 // Slices of an axis, picked by a list of indices.
 Tensor picked(const Tensor &x, int64_t axis, const Tensor &index);

@@ -181,9 +181,14 @@ def retain_grad(self: Tensor) -> None:
 
 
 @method
-def register_hook(self: Tensor, hook: Any) -> None:
-    """Calls ``hook(gradient)`` on the way back; what it returns, if anything, takes the gradient's place."""
-    _core._register_hook(self, hook)
+def register_hook(self: Tensor, hook: Any) -> _autograd.TensorHook:
+    """Calls ``hook(gradient)`` on the way back; what it returns, if anything, takes the gradient's place.
+
+    ``remove()`` of what is returned takes the hook away again.
+    """
+    handle = _autograd.TensorHook(hook)
+    _core._register_hook(self, handle)
+    return handle
 
 
 @method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -19,22 +20,23 @@ SEED = 0
 
 
 def cases(context: Context) -> Iterator[Case]:
-    yield case("resume", ("RUN-004",), resumed)
+    yield case("resume", ("RUN-004",), functools.partial(resumed, "digits"), resumed)
+    yield case("gpt/resume", ("RUN-004",), functools.partial(resumed, "gpt"), resumed)
     yield case("memory-exhausted", ("RUN-007",), exhausted)
 
 
-def resumed(session: Session) -> None:
+def resumed(kind: str, session: Session) -> None:
     """Ten steps, saved, loaded in a new process, ten more: the same bits as twenty steps, with dropout and Adam."""
     require_determinism(session)
     dougong = session.load_runtime()
     with tempfile.TemporaryDirectory(prefix="dougong-resume-") as folder:
         checkpoint, result, straight = (str(Path(folder) / name) for name in ("checkpoint", "result", "straight"))
-        training = resume.Training(dougong, session.device_string, seed=SEED)
+        training = resume.KINDS[kind](dougong, session.device_string, seed=SEED)
         training.run(resume.HALF)
         training.save(checkpoint)
         training.run(resume.HALF)
         training.save(straight)
-        _resume_elsewhere(session, checkpoint, result)
+        _resume_elsewhere(kind, session, checkpoint, result)
         states = [dougong.load(path, device="cpu") for path in (checkpoint, straight, result)]
     losses = [float(state["losses"][-1]) for state in states]
     session.note(f"loss {losses[0]:.4f} when saved, {losses[1]:.4f} at the end, {losses[2]:.4f} when resumed")
@@ -42,8 +44,9 @@ def resumed(session: Session) -> None:
     _require_equal(*states[1:])
 
 
-def _resume_elsewhere(session: Session, checkpoint: str, result: str) -> None:
-    program = [sys.executable, "-m", resume.__name__, str(session.library), session.device_string, checkpoint, result]
+def _resume_elsewhere(kind: str, session: Session, checkpoint: str, result: str) -> None:
+    where = (str(session.library), session.device_string)
+    program = [sys.executable, "-m", resume.__name__, kind, *where, checkpoint, result]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=DEADLINE - 10)
     if done.returncode:
