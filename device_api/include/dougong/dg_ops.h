@@ -22,6 +22,18 @@ extern "C" {
 /* acosh(x: T) -> y: T */
 #define DG_OP_ACOSH "acosh"
 
+/* adagrad(parameter: T, gradient: T, sum: T, lr: float, lr_decay: float, weight_decay: float, epsilon: float, step: int, maximize: bool) -> parameter_out: T = parameter, sum_out: T = sum */
+#define DG_OP_ADAGRAD "adagrad"
+typedef struct dg_adagrad_attributes_t {
+  size_t struct_size;
+  double lr;
+  double lr_decay;
+  double weight_decay;
+  double epsilon;
+  int64_t step;
+  int32_t maximize; /* 0 or 1 */
+} dg_adagrad_attributes_t;
+
 /* adamw(parameter: T, gradient: T, exp_avg: T, exp_avg_sq: T, lr: float, beta1: float, beta2: float, epsilon: float, weight_decay: float, step: int, decoupled: bool, maximize: bool) -> parameter_out: T = parameter, exp_avg_out: T = exp_avg, exp_avg_sq_out: T = exp_avg_sq */
 #define DG_OP_ADAMW "adamw"
 typedef struct dg_adamw_attributes_t {
@@ -672,6 +684,19 @@ typedef struct dg_interpolate_attributes_t {
   size_t step_count;
 } dg_interpolate_attributes_t;
 
+/* interpolate_backward(dy: T, axis: axis, size: int, mode: enum, align_corners: bool, step: ints) -> dx: T */
+#define DG_OP_INTERPOLATE_BACKWARD "interpolate_backward"
+enum { DG_INTERPOLATE_BACKWARD_MODE_NEAREST = 0, DG_INTERPOLATE_BACKWARD_MODE_NEAREST_EXACT = 1, DG_INTERPOLATE_BACKWARD_MODE_LINEAR = 2, DG_INTERPOLATE_BACKWARD_MODE_CUBIC = 3 };
+typedef struct dg_interpolate_backward_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int64_t size;
+  int32_t mode; /* DG_INTERPOLATE_BACKWARD_MODE_* */
+  int32_t align_corners; /* 0 or 1 */
+  const int64_t *step;
+  size_t step_count;
+} dg_interpolate_backward_attributes_t;
+
 /* isfinite(x: T) -> y: bool */
 #define DG_OP_ISFINITE "isfinite"
 
@@ -697,6 +722,19 @@ typedef struct dg_l1_loss_attributes_t {
   size_t struct_size;
   int32_t reduction; /* DG_L1_LOSS_REDUCTION_* */
 } dg_l1_loss_attributes_t;
+
+/* lamb(parameter: T, gradient: T, exp_avg: T, exp_avg_sq: T, lr: float, beta1: float, beta2: float, epsilon: float, weight_decay: float, step: int, maximize: bool) -> parameter_out: T = parameter, exp_avg_out: T = exp_avg, exp_avg_sq_out: T = exp_avg_sq */
+#define DG_OP_LAMB "lamb"
+typedef struct dg_lamb_attributes_t {
+  size_t struct_size;
+  double lr;
+  double beta1;
+  double beta2;
+  double epsilon;
+  double weight_decay;
+  int64_t step;
+  int32_t maximize; /* 0 or 1 */
+} dg_lamb_attributes_t;
 
 /* layer_norm(x: T, weight: T?, bias: T?, axes: int, epsilon: float) -> y: T, mean: accumulator(T), rstd: accumulator(T) */
 #define DG_OP_LAYER_NORM "layer_norm"
@@ -1044,6 +1082,18 @@ typedef struct dg_rms_norm_backward_attributes_t {
   int64_t axes;
   double epsilon;
 } dg_rms_norm_backward_attributes_t;
+
+/* rmsprop(parameter: T, gradient: T, square_avg: T, gradient_avg: T?, momentum_buffer: T?, lr: float, alpha: float, epsilon: float, weight_decay: float, momentum: float, maximize: bool) -> parameter_out: T = parameter, square_avg_out: T = square_avg, gradient_avg_out: T = gradient_avg, momentum_buffer_out: T = momentum_buffer */
+#define DG_OP_RMSPROP "rmsprop"
+typedef struct dg_rmsprop_attributes_t {
+  size_t struct_size;
+  double lr;
+  double alpha;
+  double epsilon;
+  double weight_decay;
+  double momentum;
+  int32_t maximize; /* 0 or 1 */
+} dg_rmsprop_attributes_t;
 
 /* roll(x: T, shifts: ints, axes: ints) -> y: T */
 #define DG_OP_ROLL "roll"

@@ -8,6 +8,19 @@ from . import Device, Tensor, dtype
 def abs(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def acos(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def acosh(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def adagrad(
+    parameter: Tensor | float,
+    gradient: Tensor | float,
+    sum: Tensor | float,
+    lr: float,
+    lr_decay: float = 0.0,
+    weight_decay: float = 0.0,
+    epsilon: float = 1e-10,
+    step: int = ...,
+    maximize: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def adamw(
     parameter: Tensor | float,
     gradient: Tensor | float,
@@ -472,6 +485,16 @@ def interpolate(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def interpolate_backward(
+    dy: Tensor | float,
+    axis: int = -1,
+    size: int = ...,
+    mode: str = "nearest",
+    align_corners: bool = False,
+    step: int | Sequence[int] = 0,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def isfinite(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def isinf(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def isnan(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
@@ -490,6 +513,21 @@ def l1_loss(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def lamb(
+    parameter: Tensor | float,
+    gradient: Tensor | float,
+    exp_avg: Tensor | float,
+    exp_avg_sq: Tensor | float,
+    lr: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    weight_decay: float = 0.01,
+    step: int = ...,
+    maximize: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 def layer_norm(
     x: Tensor | float,
     weight: Tensor | None = None,
@@ -724,6 +762,21 @@ def rms_norm_backward(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> tuple[Tensor, Tensor]: ...
+def rmsprop(
+    parameter: Tensor | float,
+    gradient: Tensor | float,
+    square_avg: Tensor | float,
+    gradient_avg: Tensor | None = None,
+    momentum_buffer: Tensor | None = None,
+    lr: float = ...,
+    alpha: float = 0.99,
+    epsilon: float = 1e-08,
+    weight_decay: float = 0.0,
+    momentum: float = 0.0,
+    maximize: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 def roll(
     x: Tensor | float,
     shifts: int | Sequence[int],

@@ -69,6 +69,48 @@ Tensor acosh(const Arg &x) {
   return call_op(op_def(OpId::acosh), arguments, 1, nullptr)[0];
 }
 
+// ---- adagrad
+static const dg_dtype_t adagrad_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef adagrad_types[] = {{"T", adagrad_T, DG_DTYPE_NONE, false}};
+static const InputDef adagrad_inputs[] = {{"parameter", 0, false, DG_DTYPE_NONE, false, false}, {"gradient", 0, false, DG_DTYPE_NONE, false, false}, {"sum", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef adagrad_attributes[] = {
+    {"lr", AttributeKind::real, offsetof(dg_adagrad_attributes_t, lr), true, -1, 0, -1, nullptr, ""},
+    {"lr_decay", AttributeKind::real, offsetof(dg_adagrad_attributes_t, lr_decay), false, -1, 0, -1, nullptr, "0.0"},
+    {"weight_decay", AttributeKind::real, offsetof(dg_adagrad_attributes_t, weight_decay), false, -1, 0, -1, nullptr, "0.0"},
+    {"epsilon", AttributeKind::real, offsetof(dg_adagrad_attributes_t, epsilon), false, -1, 0, -1, nullptr, "1e-10"},
+    {"step", AttributeKind::integer, offsetof(dg_adagrad_attributes_t, step), true, -1, 0, -1, nullptr, ""},
+    {"maximize", AttributeKind::boolean, offsetof(dg_adagrad_attributes_t, maximize), false, -1, 0, -1, nullptr, "False"}};
+static const dg_adagrad_attributes_t adagrad_defaults = {sizeof(dg_adagrad_attributes_t), 0, 0, 0, 1e-10, 0, 0};
+static const OutputDef adagrad_outputs[] = {{"parameter_out", 0, false, DG_DTYPE_NONE, 0}, {"sum_out", 0, false, DG_DTYPE_NONE, 2}};
+static void adagrad_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adagrad_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].shape() == c.inputs[1].shape()) && (c.inputs[0].shape() == c.inputs[2].shape()))) reject(op_def(OpId::adagrad), c, "parameter, gradient and sum must have the same shape");
+  if (!(at.step >= 1)) reject(op_def(OpId::adagrad), c, "steps count from 1");
+}
+static void adagrad_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adagrad_attributes_t *>(c.attributes);
+  const auto v_p = wide(c.inputs[0]);
+  const auto v_signed = (bool(at.maximize) ? (-wide(c.inputs[1])) : wide(c.inputs[1]));
+  const auto v_g = ((at.weight_decay != 0) ? (v_signed + (v_p * at.weight_decay)) : v_signed);
+  const auto v_squares = (wide(c.inputs[2]) + (v_g * v_g));
+  const auto v_sum_out = v_squares;
+  const auto v_parameter_out = (v_p - ((v_g / (sqrt(v_squares) + at.epsilon)) * (at.lr / (1 + ((at.step - 1) * at.lr_decay)))));
+  y[0] = v_parameter_out;
+  y[1] = v_sum_out;
+}
+static const OpId adagrad_parts[] = {OpId::sqrt, OpId::adagrad};
+Outputs adagrad(const Arg &parameter, const Arg &gradient, const Arg &sum, double lr, double lr_decay, double weight_decay, double epsilon, int64_t step, bool maximize) {
+  dg_adagrad_attributes_t at = adagrad_defaults;
+  at.lr = lr;
+  at.lr_decay = lr_decay;
+  at.weight_decay = weight_decay;
+  at.epsilon = epsilon;
+  at.step = step;
+  at.maximize = maximize;
+  Arg arguments[] = {parameter, gradient, sum};
+  return call_op(op_def(OpId::adagrad), arguments, 3, &at);
+}
+
 // ---- adamw
 static const dg_dtype_t adamw_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef adamw_types[] = {{"T", adamw_T, DG_DTYPE_NONE, false}};
@@ -89,6 +131,23 @@ static void adamw_require(const OpCall &c) {
   if (!((c.inputs[0].shape() == c.inputs[1].shape()) && (c.inputs[0].shape() == c.inputs[2].shape()) && (c.inputs[0].shape() == c.inputs[3].shape()))) reject(op_def(OpId::adamw), c, "parameter, gradient and both averages must have the same shape");
   if (!(at.step >= 1)) reject(op_def(OpId::adamw), c, "steps count from 1");
 }
+static void adamw_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_adamw_attributes_t *>(c.attributes);
+  const auto v_p = wide(c.inputs[0]);
+  const auto v_signed = (bool(at.maximize) ? (-wide(c.inputs[1])) : wide(c.inputs[1]));
+  const auto v_g = ((bool(at.decoupled) || (at.weight_decay == 0)) ? v_signed : (v_signed + (v_p * at.weight_decay)));
+  const auto v_kept = (bool(at.decoupled) ? (v_p * (1 - (at.lr * at.weight_decay))) : v_p);
+  const auto v_first = ((wide(c.inputs[2]) * at.beta1) + (v_g * (1 - at.beta1)));
+  const auto v_second = ((wide(c.inputs[3]) * at.beta2) + ((v_g * v_g) * (1 - at.beta2)));
+  const auto v_denominator = ((sqrt(v_second) * (1 / root((1 - power(at.beta2, at.step))))) + at.epsilon);
+  const auto v_parameter_out = (v_kept - ((v_first / v_denominator) * (at.lr / (1 - power(at.beta1, at.step)))));
+  const auto v_exp_avg_out = v_first;
+  const auto v_exp_avg_sq_out = v_second;
+  y[0] = v_parameter_out;
+  y[1] = v_exp_avg_out;
+  y[2] = v_exp_avg_sq_out;
+}
+static const OpId adamw_parts[] = {OpId::sqrt, OpId::adamw};
 Outputs adamw(const Arg &parameter, const Arg &gradient, const Arg &exp_avg, const Arg &exp_avg_sq, double lr, double beta1, double beta2, double epsilon, double weight_decay, int64_t step, bool decoupled, bool maximize) {
   dg_adamw_attributes_t at = adamw_defaults;
   at.lr = lr;
@@ -2370,13 +2429,12 @@ static void group_norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
 static void group_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_group_norm_attributes_t *>(c.attributes);
   const auto v_rows = reshape(wide(c.inputs[0]), Shape{int64_t(c.inputs[0].shape()[0]), int64_t(at.groups), int64_t((count_of(trailing(c.inputs[0].shape(), (c.inputs[0].ndim() - 1))) / at.groups))});
-  const auto v_centred = (v_rows - mean(v_rows, Shape{int64_t(2)}, true));
-  const auto v_normal = reshape((v_centred * rsqrt((mean(square(v_centred), Shape{int64_t(2)}, true) + at.epsilon))), c.inputs[0].shape());
+  const auto v_normal = reshape(layer_norm(v_rows, Tensor(), Tensor(), 1, at.epsilon)[0], c.inputs[0].shape());
   const auto v_scaled = (given(c.inputs[1]) ? (v_normal * per_channel(wide(c.inputs[1]), c.inputs[0].ndim())) : v_normal);
   const auto v_y = (given(c.inputs[2]) ? (v_scaled + per_channel(wide(c.inputs[2]), c.inputs[0].ndim())) : v_scaled);
   y[0] = v_y;
 }
-static const OpId group_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::group_norm};
+static const OpId group_norm_parts[] = {OpId::layer_norm, OpId::group_norm};
 Tensor group_norm(const Arg &x, const Arg &weight, const Arg &bias, int64_t groups, double epsilon) {
   dg_group_norm_attributes_t at = group_norm_defaults;
   at.groups = groups;
@@ -2708,15 +2766,12 @@ static void instance_norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes)
 }
 static void instance_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_instance_norm_attributes_t *>(c.attributes);
-  const auto v_w = wide(c.inputs[0]);
-  const auto v_last = last_axes(c.inputs[0].ndim(), (c.inputs[0].ndim() - 2));
-  const auto v_centred = (v_w - mean(v_w, v_last, true));
-  const auto v_normal = (v_centred * rsqrt((mean(square(v_centred), v_last, true) + at.epsilon)));
+  const auto v_normal = layer_norm(wide(c.inputs[0]), Tensor(), Tensor(), (c.inputs[0].ndim() - 2), at.epsilon)[0];
   const auto v_scaled = (given(c.inputs[1]) ? (v_normal * per_channel(wide(c.inputs[1]), c.inputs[0].ndim())) : v_normal);
   const auto v_y = (given(c.inputs[2]) ? (v_scaled + per_channel(wide(c.inputs[2]), c.inputs[0].ndim())) : v_scaled);
   y[0] = v_y;
 }
-static const OpId instance_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::instance_norm};
+static const OpId instance_norm_parts[] = {OpId::layer_norm, OpId::instance_norm};
 Tensor instance_norm(const Arg &x, const Arg &weight, const Arg &bias, double epsilon) {
   dg_instance_norm_attributes_t at = instance_norm_defaults;
   at.epsilon = epsilon;
@@ -2749,9 +2804,16 @@ static void interpolate_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_attributes_t *>(c.attributes);
   shapes[0] = with_size(c.inputs[0].shape(), at.axis, at.size);
 }
+static const uint16_t interpolate_saves_inputs[] = {0};
+static const uint16_t interpolate_saves_outputs[] = {0};
+static const bool interpolate_differentiable[] = {true};
+static void interpolate_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_interpolate_attributes_t>();
+  if (g.needs(0)) g.set(0, interpolate_backward(g.gradient(0), at.axis, g.meta(0).shape[at.axis], at.mode, bool(at.align_corners), IntList(at.step, at.step_count)));
+}
 static void interpolate_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_attributes_t *>(c.attributes);
-  const auto v_y = sampled(c.inputs[0], at.axis, at.size, at.mode, bool(at.align_corners), IntList(at.step, at.step_count));
+  const auto v_y = sampled(wide(c.inputs[0]), at.axis, at.size, at.mode, bool(at.align_corners), IntList(at.step, at.step_count));
   y[0] = v_y;
 }
 static const OpId interpolate_parts[] = {OpId::interpolate};
@@ -2764,6 +2826,55 @@ Tensor interpolate(const Arg &x, int64_t axis, int64_t size, int32_t mode, bool 
   at.step = step.data, at.step_count = step.count;
   Arg arguments[] = {x};
   return call_op(op_def(OpId::interpolate), arguments, 1, &at)[0];
+}
+
+// ---- interpolate_backward
+static const dg_dtype_t interpolate_backward_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef interpolate_backward_types[] = {{"T", interpolate_backward_T, DG_DTYPE_NONE, false}};
+static const InputDef interpolate_backward_inputs[] = {{"dy", 0, false, DG_DTYPE_NONE, false, false}};
+static const char *const interpolate_backward_mode_values[] = {"nearest", "nearest_exact", "linear", "cubic", nullptr};
+static const AttributeDef interpolate_backward_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_interpolate_backward_attributes_t, axis), false, 0, 0, -1, nullptr, "-1"},
+    {"size", AttributeKind::integer, offsetof(dg_interpolate_backward_attributes_t, size), true, -1, 0, -1, nullptr, ""},
+    {"mode", AttributeKind::enumeration, offsetof(dg_interpolate_backward_attributes_t, mode), false, -1, 0, -1, interpolate_backward_mode_values, "nearest"},
+    {"align_corners", AttributeKind::boolean, offsetof(dg_interpolate_backward_attributes_t, align_corners), false, -1, 0, -1, nullptr, "False"},
+    {"step", AttributeKind::ints, offsetof(dg_interpolate_backward_attributes_t, step), false, -1, 2, -1, nullptr, "0"}};
+static const int64_t interpolate_backward_step_default[] = {0, 0};
+static const dg_interpolate_backward_attributes_t interpolate_backward_defaults = {sizeof(dg_interpolate_backward_attributes_t), -1, 0, DG_INTERPOLATE_BACKWARD_MODE_NEAREST, 0, interpolate_backward_step_default, 2};
+static const OutputDef interpolate_backward_outputs[] = {{"dx", 0, false, DG_DTYPE_NONE, -1}};
+static void interpolate_backward_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_backward_attributes_t *>(c.attributes);
+  if (!(c.inputs[0].ndim() > 0)) reject(op_def(OpId::interpolate_backward), c, "dy must have an axis that was sampled");
+  if (!((at.size > 0) && (c.inputs[0].shape()[at.axis] > 0))) reject(op_def(OpId::interpolate_backward), c, "size must be positive, and the axis not empty");
+  if (!((!bool(at.align_corners)) || (at.mode == DG_INTERPOLATE_BACKWARD_MODE_LINEAR) || (at.mode == DG_INTERPOLATE_BACKWARD_MODE_CUBIC))) reject(op_def(OpId::interpolate_backward), c, "align_corners is for linear and cubic: nearest has no use for it");
+  if (!(((IntList(at.step, at.step_count)[0] > 0) && (IntList(at.step, at.step_count)[1] > 0)) || ((IntList(at.step, at.step_count)[0] == 0) && (IntList(at.step, at.step_count)[1] == 0)))) reject(op_def(OpId::interpolate_backward), c, "step must be two positive numbers, or 0 for the ratio of the sizes");
+}
+static void interpolate_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_backward_attributes_t *>(c.attributes);
+  shapes[0] = with_size(c.inputs[0].shape(), at.axis, at.size);
+}
+static const uint16_t interpolate_backward_saves_inputs[] = {0};
+static const uint16_t interpolate_backward_saves_outputs[] = {0};
+static const bool interpolate_backward_differentiable[] = {true};
+static void interpolate_backward_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_interpolate_backward_attributes_t>();
+  if (g.needs(0)) g.set(0, interpolate(g.gradient(0), at.axis, g.meta(0).shape[at.axis], at.mode, bool(at.align_corners), IntList(at.step, at.step_count)));
+}
+static void interpolate_backward_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_interpolate_backward_attributes_t *>(c.attributes);
+  const auto v_dx = sampled_backward(wide(c.inputs[0]), at.axis, at.size, at.mode, bool(at.align_corners), IntList(at.step, at.step_count));
+  y[0] = v_dx;
+}
+static const OpId interpolate_backward_parts[] = {OpId::interpolate_backward};
+Tensor interpolate_backward(const Arg &dy, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step) {
+  dg_interpolate_backward_attributes_t at = interpolate_backward_defaults;
+  at.axis = axis;
+  at.size = size;
+  at.mode = mode;
+  at.align_corners = align_corners;
+  at.step = step.data, at.step_count = step.count;
+  Arg arguments[] = {dy};
+  return call_op(op_def(OpId::interpolate_backward), arguments, 1, &at)[0];
 }
 
 // ---- isfinite
@@ -2879,6 +2990,58 @@ Tensor l1_loss(const Arg &x, const Arg &target, int32_t reduction) {
   at.reduction = reduction;
   Arg arguments[] = {x, target};
   return call_op(op_def(OpId::l1_loss), arguments, 2, &at)[0];
+}
+
+// ---- lamb
+static const dg_dtype_t lamb_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef lamb_types[] = {{"T", lamb_T, DG_DTYPE_NONE, false}};
+static const InputDef lamb_inputs[] = {{"parameter", 0, false, DG_DTYPE_NONE, false, false}, {"gradient", 0, false, DG_DTYPE_NONE, false, false}, {"exp_avg", 0, false, DG_DTYPE_NONE, false, false}, {"exp_avg_sq", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef lamb_attributes[] = {
+    {"lr", AttributeKind::real, offsetof(dg_lamb_attributes_t, lr), true, -1, 0, -1, nullptr, ""},
+    {"beta1", AttributeKind::real, offsetof(dg_lamb_attributes_t, beta1), false, -1, 0, -1, nullptr, "0.9"},
+    {"beta2", AttributeKind::real, offsetof(dg_lamb_attributes_t, beta2), false, -1, 0, -1, nullptr, "0.999"},
+    {"epsilon", AttributeKind::real, offsetof(dg_lamb_attributes_t, epsilon), false, -1, 0, -1, nullptr, "1e-06"},
+    {"weight_decay", AttributeKind::real, offsetof(dg_lamb_attributes_t, weight_decay), false, -1, 0, -1, nullptr, "0.01"},
+    {"step", AttributeKind::integer, offsetof(dg_lamb_attributes_t, step), true, -1, 0, -1, nullptr, ""},
+    {"maximize", AttributeKind::boolean, offsetof(dg_lamb_attributes_t, maximize), false, -1, 0, -1, nullptr, "False"}};
+static const dg_lamb_attributes_t lamb_defaults = {sizeof(dg_lamb_attributes_t), 0, 0.9, 0.999, 1e-06, 0.01, 0, 0};
+static const OutputDef lamb_outputs[] = {{"parameter_out", 0, false, DG_DTYPE_NONE, 0}, {"exp_avg_out", 0, false, DG_DTYPE_NONE, 2}, {"exp_avg_sq_out", 0, false, DG_DTYPE_NONE, 3}};
+static void lamb_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_lamb_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].shape() == c.inputs[1].shape()) && (c.inputs[0].shape() == c.inputs[2].shape()) && (c.inputs[0].shape() == c.inputs[3].shape()))) reject(op_def(OpId::lamb), c, "parameter, gradient and both averages must have the same shape");
+  if (!(at.step >= 1)) reject(op_def(OpId::lamb), c, "steps count from 1");
+}
+static void lamb_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_lamb_attributes_t *>(c.attributes);
+  const auto v_p = wide(c.inputs[0]);
+  const auto v_g = (bool(at.maximize) ? (-wide(c.inputs[1])) : wide(c.inputs[1]));
+  const auto v_first = ((wide(c.inputs[2]) * at.beta1) + (v_g * (1 - at.beta1)));
+  const auto v_second = ((wide(c.inputs[3]) * at.beta2) + ((v_g * v_g) * (1 - at.beta2)));
+  const auto v_adam = ((v_first / ((sqrt(v_second) * (1 / root((1 - power(at.beta2, at.step))))) + at.epsilon)) * (1 / (1 - power(at.beta1, at.step))));
+  const auto v_direction = ((at.weight_decay != 0) ? (v_adam + (v_p * at.weight_decay)) : v_adam);
+  const auto v_all = first_axes(c.inputs[0].ndim());
+  const auto v_own = sqrt(sum((v_p * v_p), v_all, false));
+  const auto v_length = sqrt(sum((v_direction * v_direction), v_all, false));
+  const auto v_trust = where(logical_or(eq(v_own, 0), eq(v_length, 0)), 1, (v_own / v_length));
+  const auto v_parameter_out = (v_p - (v_direction * (v_trust * at.lr)));
+  const auto v_exp_avg_out = v_first;
+  const auto v_exp_avg_sq_out = v_second;
+  y[0] = v_parameter_out;
+  y[1] = v_exp_avg_out;
+  y[2] = v_exp_avg_sq_out;
+}
+static const OpId lamb_parts[] = {OpId::eq, OpId::logical_or, OpId::sqrt, OpId::sum, OpId::where, OpId::lamb};
+Outputs lamb(const Arg &parameter, const Arg &gradient, const Arg &exp_avg, const Arg &exp_avg_sq, double lr, double beta1, double beta2, double epsilon, double weight_decay, int64_t step, bool maximize) {
+  dg_lamb_attributes_t at = lamb_defaults;
+  at.lr = lr;
+  at.beta1 = beta1;
+  at.beta2 = beta2;
+  at.epsilon = epsilon;
+  at.weight_decay = weight_decay;
+  at.step = step;
+  at.maximize = maximize;
+  Arg arguments[] = {parameter, gradient, exp_avg, exp_avg_sq};
+  return call_op(op_def(OpId::lamb), arguments, 4, &at);
 }
 
 // ---- layer_norm
@@ -4399,6 +4562,57 @@ Outputs rms_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, int64_
   return call_op(op_def(OpId::rms_norm_backward), arguments, 3, &at);
 }
 
+// ---- rmsprop
+static const dg_dtype_t rmsprop_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef rmsprop_types[] = {{"T", rmsprop_T, DG_DTYPE_NONE, false}};
+static const InputDef rmsprop_inputs[] = {{"parameter", 0, false, DG_DTYPE_NONE, false, false}, {"gradient", 0, false, DG_DTYPE_NONE, false, false}, {"square_avg", 0, false, DG_DTYPE_NONE, false, false}, {"gradient_avg", 0, false, DG_DTYPE_NONE, true, false}, {"momentum_buffer", 0, false, DG_DTYPE_NONE, true, false}};
+static const AttributeDef rmsprop_attributes[] = {
+    {"lr", AttributeKind::real, offsetof(dg_rmsprop_attributes_t, lr), true, -1, 0, -1, nullptr, ""},
+    {"alpha", AttributeKind::real, offsetof(dg_rmsprop_attributes_t, alpha), false, -1, 0, -1, nullptr, "0.99"},
+    {"epsilon", AttributeKind::real, offsetof(dg_rmsprop_attributes_t, epsilon), false, -1, 0, -1, nullptr, "1e-08"},
+    {"weight_decay", AttributeKind::real, offsetof(dg_rmsprop_attributes_t, weight_decay), false, -1, 0, -1, nullptr, "0.0"},
+    {"momentum", AttributeKind::real, offsetof(dg_rmsprop_attributes_t, momentum), false, -1, 0, -1, nullptr, "0.0"},
+    {"maximize", AttributeKind::boolean, offsetof(dg_rmsprop_attributes_t, maximize), false, -1, 0, -1, nullptr, "False"}};
+static const dg_rmsprop_attributes_t rmsprop_defaults = {sizeof(dg_rmsprop_attributes_t), 0, 0.99, 1e-08, 0, 0, 0};
+static const OutputDef rmsprop_outputs[] = {{"parameter_out", 0, false, DG_DTYPE_NONE, 0}, {"square_avg_out", 0, false, DG_DTYPE_NONE, 2}, {"gradient_avg_out", 0, false, DG_DTYPE_NONE, 3}, {"momentum_buffer_out", 0, false, DG_DTYPE_NONE, 4}};
+static void rmsprop_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rmsprop_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].shape() == c.inputs[1].shape()) && (c.inputs[0].shape() == c.inputs[2].shape()))) reject(op_def(OpId::rmsprop), c, "parameter, gradient and square_avg must have the same shape");
+  if (!(ends_with(c.inputs[0].shape(), c.inputs[3], c.inputs[0].ndim()) && ends_with(c.inputs[0].shape(), c.inputs[4], c.inputs[0].ndim()))) reject(op_def(OpId::rmsprop), c, "gradient_avg and momentum_buffer must have the shape of parameter");
+  if (!((at.momentum == 0) || given(c.inputs[4]))) reject(op_def(OpId::rmsprop), c, "momentum needs a momentum_buffer");
+}
+static void rmsprop_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_rmsprop_attributes_t *>(c.attributes);
+  const auto v_p = wide(c.inputs[0]);
+  const auto v_signed = (bool(at.maximize) ? (-wide(c.inputs[1])) : wide(c.inputs[1]));
+  const auto v_g = ((at.weight_decay != 0) ? (v_signed + (v_p * at.weight_decay)) : v_signed);
+  const auto v_squares = ((wide(c.inputs[2]) * at.alpha) + ((v_g * v_g) * (1 - at.alpha)));
+  const auto v_average = (given(c.inputs[3]) ? ((wide(c.inputs[3]) * at.alpha) + (v_g * (1 - at.alpha))) : v_g);
+  const auto v_variance = (given(c.inputs[3]) ? (v_squares - (v_average * v_average)) : v_squares);
+  const auto v_direction = (v_g / (sqrt(v_variance) + at.epsilon));
+  const auto v_buffer = (given(c.inputs[4]) ? ((wide(c.inputs[4]) * at.momentum) + v_direction) : v_direction);
+  const auto v_parameter_out = (v_p - (v_buffer * at.lr));
+  const auto v_square_avg_out = v_squares;
+  const auto v_gradient_avg_out = v_average;
+  const auto v_momentum_buffer_out = v_buffer;
+  y[0] = v_parameter_out;
+  y[1] = v_square_avg_out;
+  y[2] = v_gradient_avg_out;
+  y[3] = v_momentum_buffer_out;
+}
+static const OpId rmsprop_parts[] = {OpId::sqrt, OpId::rmsprop};
+Outputs rmsprop(const Arg &parameter, const Arg &gradient, const Arg &square_avg, const Arg &gradient_avg, const Arg &momentum_buffer, double lr, double alpha, double epsilon, double weight_decay, double momentum, bool maximize) {
+  dg_rmsprop_attributes_t at = rmsprop_defaults;
+  at.lr = lr;
+  at.alpha = alpha;
+  at.epsilon = epsilon;
+  at.weight_decay = weight_decay;
+  at.momentum = momentum;
+  at.maximize = maximize;
+  Arg arguments[] = {parameter, gradient, square_avg, gradient_avg, momentum_buffer};
+  return call_op(op_def(OpId::rmsprop), arguments, 5, &at);
+}
+
 // ---- roll
 static const dg_dtype_t roll_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
 static const TypeDef roll_types[] = {{"T", roll_T, DG_DTYPE_NONE, false}};
@@ -4769,6 +4983,20 @@ static void sgd_require(const OpCall &c) {
   if (!((at.momentum == 0) || given(c.inputs[2]))) reject(op_def(OpId::sgd), c, "momentum needs a momentum_buffer");
   if (!(c.inputs[0].shape() == c.inputs[1].shape())) reject(op_def(OpId::sgd), c, "parameter and gradient must have the same shape");
 }
+static void sgd_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_sgd_attributes_t *>(c.attributes);
+  const auto v_p = wide(c.inputs[0]);
+  const auto v_signed = (bool(at.maximize) ? (-wide(c.inputs[1])) : wide(c.inputs[1]));
+  const auto v_g = ((at.weight_decay != 0) ? (v_signed + (v_p * at.weight_decay)) : v_signed);
+  const auto v_averaged = (given(c.inputs[2]) && (at.momentum != 0));
+  const auto v_buffer = (v_averaged ? (bool(at.first_step) ? v_g : ((wide(c.inputs[2]) * at.momentum) + (v_g * (1 - at.dampening)))) : wide(c.inputs[2]));
+  const auto v_direction = (v_averaged ? (bool(at.nesterov) ? (v_g + (v_buffer * at.momentum)) : v_buffer) : v_g);
+  const auto v_parameter_out = (v_p - (v_direction * at.lr));
+  const auto v_momentum_buffer_out = v_buffer;
+  y[0] = v_parameter_out;
+  y[1] = v_momentum_buffer_out;
+}
+static const OpId sgd_parts[] = {OpId::sgd};
 Outputs sgd(const Arg &parameter, const Arg &gradient, const Arg &momentum_buffer, double lr, double momentum, double dampening, double weight_decay, bool nesterov, bool maximize, bool first_step) {
   dg_sgd_attributes_t at = sgd_defaults;
   at.lr = lr;
@@ -5447,7 +5675,8 @@ const OpDef op_table[] = {
     {"abs", "The absolute value.", ops::abs_inputs, nullptr, ops::abs_outputs, ops::abs_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::abs_gradient, ops::abs_saves_inputs, ops::abs_saves_outputs, ops::abs_differentiable, nullptr, nullptr},
     {"acos", "The inverse of the cosine; NaN outside -1 to 1.", ops::acos_inputs, nullptr, ops::acos_outputs, ops::acos_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::acos_gradient, ops::acos_saves_inputs, ops::acos_saves_outputs, ops::acos_differentiable, ops::acos_decompose, ops::acos_parts},
     {"acosh", "The inverse of the hyperbolic cosine; NaN below 1.", ops::acosh_inputs, nullptr, ops::acosh_outputs, ops::acosh_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::acosh_gradient, ops::acosh_saves_inputs, ops::acosh_saves_outputs, ops::acosh_differentiable, ops::acosh_decompose, ops::acosh_parts},
-    {"adamw", "One step of AdamW, in place; of Adam with an L2 penalty where decoupled is false.", ops::adamw_inputs, ops::adamw_attributes, ops::adamw_outputs, ops::adamw_types, 4, 8, 3, 1, 3, false, false, false, true, sizeof(dg_adamw_attributes_t), &ops::adamw_defaults, ops::adamw_require, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"adagrad", "One step of Adagrad, in place.", ops::adagrad_inputs, ops::adagrad_attributes, ops::adagrad_outputs, ops::adagrad_types, 3, 6, 2, 1, 2, false, false, false, true, sizeof(dg_adagrad_attributes_t), &ops::adagrad_defaults, ops::adagrad_require, nullptr, nullptr, nullptr, nullptr, nullptr, ops::adagrad_decompose, ops::adagrad_parts},
+    {"adamw", "One step of AdamW, in place; of Adam with an L2 penalty where decoupled is false.", ops::adamw_inputs, ops::adamw_attributes, ops::adamw_outputs, ops::adamw_types, 4, 8, 3, 1, 3, false, false, false, true, sizeof(dg_adamw_attributes_t), &ops::adamw_defaults, ops::adamw_require, nullptr, nullptr, nullptr, nullptr, nullptr, ops::adamw_decompose, ops::adamw_parts},
     {"adaptive_avg_pool1d", "The means of output_size pieces of x (batch, channels, length); piece o goes from floor(o * size / count) to ceil((o + 1) * size / count).", ops::adaptive_avg_pool1d_inputs, ops::adaptive_avg_pool1d_attributes, ops::adaptive_avg_pool1d_outputs, ops::adaptive_avg_pool1d_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_adaptive_avg_pool1d_attributes_t), &ops::adaptive_avg_pool1d_defaults, ops::adaptive_avg_pool1d_require, ops::adaptive_avg_pool1d_infer, nullptr, nullptr, nullptr, nullptr, ops::adaptive_avg_pool1d_decompose, ops::adaptive_avg_pool1d_parts},
     {"adaptive_avg_pool2d", "The means of output_size pieces of x (batch, channels, height, width); piece o goes from floor(o * size / count) to ceil((o + 1) * size / count).", ops::adaptive_avg_pool2d_inputs, ops::adaptive_avg_pool2d_attributes, ops::adaptive_avg_pool2d_outputs, ops::adaptive_avg_pool2d_types, 1, 1, 1, 1, 1, false, false, false, false, sizeof(dg_adaptive_avg_pool2d_attributes_t), &ops::adaptive_avg_pool2d_defaults, ops::adaptive_avg_pool2d_require, ops::adaptive_avg_pool2d_infer, nullptr, nullptr, nullptr, nullptr, ops::adaptive_avg_pool2d_decompose, ops::adaptive_avg_pool2d_parts},
     {"adaptive_max_pool1d", "The greatest values of output_size pieces of x (batch, channels, length), and their indices within the last axis; piece o goes from floor(o * size / count) to ceil((o + 1) * size / count).", ops::adaptive_max_pool1d_inputs, ops::adaptive_max_pool1d_attributes, ops::adaptive_max_pool1d_outputs, ops::adaptive_max_pool1d_types, 1, 1, 2, 1, 1, false, false, false, false, sizeof(dg_adaptive_max_pool1d_attributes_t), &ops::adaptive_max_pool1d_defaults, ops::adaptive_max_pool1d_require, ops::adaptive_max_pool1d_infer, nullptr, nullptr, nullptr, nullptr, ops::adaptive_max_pool1d_decompose, ops::adaptive_max_pool1d_parts},
@@ -5538,12 +5767,14 @@ const OpDef op_table[] = {
     {"index_put", "A copy of x with x[index[0], index[1], ...] = source, or += with accumulate: index holds one tensor of indices for each of the first axes of x.", ops::index_put_inputs, ops::index_put_attributes, ops::index_put_outputs, ops::index_put_types, 3, 1, 1, 2, 1, false, false, false, false, sizeof(dg_index_put_attributes_t), &ops::index_put_defaults, ops::index_put_require, ops::index_put_infer, ops::index_put_gradient, ops::index_put_saves_inputs, ops::index_put_saves_outputs, ops::index_put_differentiable, ops::index_put_decompose, ops::index_put_parts},
     {"index_select", "The slices of an axis that a vector of indices names.", ops::index_select_inputs, ops::index_select_attributes, ops::index_select_outputs, ops::index_select_types, 2, 1, 1, 2, 1, false, false, false, false, sizeof(dg_index_select_attributes_t), &ops::index_select_defaults, ops::index_select_require, ops::index_select_infer, ops::index_select_gradient, ops::index_select_saves_inputs, ops::index_select_saves_outputs, ops::index_select_differentiable, ops::index_select_decompose, ops::index_select_parts},
     {"instance_norm", "(x - mean) / sqrt(variance + epsilon) over the axes behind the channels, axis 1, then times weight plus bias for each channel.", ops::instance_norm_inputs, ops::instance_norm_attributes, ops::instance_norm_outputs, ops::instance_norm_types, 3, 1, 1, 1, 1, false, false, false, false, sizeof(dg_instance_norm_attributes_t), &ops::instance_norm_defaults, ops::instance_norm_require, ops::instance_norm_infer, nullptr, nullptr, nullptr, nullptr, ops::instance_norm_decompose, ops::instance_norm_parts},
-    {"interpolate", "One axis of x sampled anew at `size` places: from the nearest element, or from the line or the cubic through those around; step is how far apart the places are on the old axis, as a fraction, (0, 0) for old size / new size.", ops::interpolate_inputs, ops::interpolate_attributes, ops::interpolate_outputs, ops::interpolate_types, 1, 5, 1, 1, 1, false, false, false, false, sizeof(dg_interpolate_attributes_t), &ops::interpolate_defaults, ops::interpolate_require, ops::interpolate_infer, nullptr, nullptr, nullptr, nullptr, ops::interpolate_decompose, ops::interpolate_parts},
+    {"interpolate", "One axis of x sampled anew at `size` places: from the nearest element, or from the line or the cubic through those around; step is how far apart the places are on the old axis, as a fraction, (0, 0) for old size / new size.", ops::interpolate_inputs, ops::interpolate_attributes, ops::interpolate_outputs, ops::interpolate_types, 1, 5, 1, 1, 1, false, false, false, false, sizeof(dg_interpolate_attributes_t), &ops::interpolate_defaults, ops::interpolate_require, ops::interpolate_infer, ops::interpolate_gradient, ops::interpolate_saves_inputs, ops::interpolate_saves_outputs, ops::interpolate_differentiable, ops::interpolate_decompose, ops::interpolate_parts},
+    {"interpolate_backward", "The gradient of interpolate, for an axis that had `size` elements.", ops::interpolate_backward_inputs, ops::interpolate_backward_attributes, ops::interpolate_backward_outputs, ops::interpolate_backward_types, 1, 5, 1, 1, 1, false, false, false, false, sizeof(dg_interpolate_backward_attributes_t), &ops::interpolate_backward_defaults, ops::interpolate_backward_require, ops::interpolate_backward_infer, ops::interpolate_backward_gradient, ops::interpolate_backward_saves_inputs, ops::interpolate_backward_saves_outputs, ops::interpolate_backward_differentiable, ops::interpolate_backward_decompose, ops::interpolate_backward_parts},
     {"isfinite", "Whether x is neither infinite nor NaN.", ops::isfinite_inputs, nullptr, ops::isfinite_outputs, ops::isfinite_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isfinite_decompose, ops::isfinite_parts},
     {"isinf", "Whether x is infinite.", ops::isinf_inputs, nullptr, ops::isinf_outputs, ops::isinf_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isinf_decompose, ops::isinf_parts},
     {"isnan", "Whether x is NaN.", ops::isnan_inputs, nullptr, ops::isnan_outputs, ops::isnan_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::isnan_decompose, ops::isnan_parts},
     {"kl_div", "target * (log(target) - x) for logarithms x of probabilities, 0 where target is 0; with log_target for logarithms of both; averaged, summed, summed over the batch size, or each.", ops::kl_div_inputs, ops::kl_div_attributes, ops::kl_div_outputs, ops::kl_div_types, 2, 2, 1, 1, 1, false, false, false, false, sizeof(dg_kl_div_attributes_t), &ops::kl_div_defaults, ops::kl_div_require, ops::kl_div_infer, nullptr, nullptr, nullptr, nullptr, ops::kl_div_decompose, ops::kl_div_parts},
     {"l1_loss", "Absolute differences, averaged, summed or each.", ops::l1_loss_inputs, ops::l1_loss_attributes, ops::l1_loss_outputs, ops::l1_loss_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_l1_loss_attributes_t), &ops::l1_loss_defaults, ops::l1_loss_require, ops::l1_loss_infer, nullptr, nullptr, nullptr, nullptr, ops::l1_loss_decompose, ops::l1_loss_parts},
+    {"lamb", "One step of LAMB, in place; AdamW's direction, scaled to the parameter's norm.", ops::lamb_inputs, ops::lamb_attributes, ops::lamb_outputs, ops::lamb_types, 4, 7, 3, 1, 3, false, false, false, true, sizeof(dg_lamb_attributes_t), &ops::lamb_defaults, ops::lamb_require, nullptr, nullptr, nullptr, nullptr, nullptr, ops::lamb_decompose, ops::lamb_parts},
     {"layer_norm", "(x - mean) / sqrt(variance + epsilon) over the last axes, then times weight plus bias.", ops::layer_norm_inputs, ops::layer_norm_attributes, ops::layer_norm_outputs, ops::layer_norm_types, 3, 2, 3, 1, 1, false, false, false, false, sizeof(dg_layer_norm_attributes_t), &ops::layer_norm_defaults, ops::layer_norm_require, ops::layer_norm_infer, ops::layer_norm_gradient, ops::layer_norm_saves_inputs, ops::layer_norm_saves_outputs, ops::layer_norm_differentiable, ops::layer_norm_decompose, ops::layer_norm_parts},
     {"layer_norm_backward", "The gradients of layer_norm for x, weight and bias.", ops::layer_norm_backward_inputs, ops::layer_norm_backward_attributes, ops::layer_norm_backward_outputs, ops::layer_norm_backward_types, 5, 1, 3, 1, 3, false, false, false, false, sizeof(dg_layer_norm_backward_attributes_t), &ops::layer_norm_backward_defaults, ops::layer_norm_backward_require, ops::layer_norm_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::layer_norm_backward_decompose, ops::layer_norm_backward_parts},
     {"le", "a <= b.", ops::le_inputs, nullptr, ops::le_outputs, ops::le_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::le_decompose, ops::le_parts},
@@ -5600,6 +5831,7 @@ const OpDef op_table[] = {
     {"right_shift", "a with its bits b places lower; what moves in is the sign.", ops::right_shift_inputs, nullptr, ops::right_shift_outputs, ops::right_shift_types, 2, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"rms_norm", "x / sqrt(mean of squares + epsilon) over the last axes, then times weight.", ops::rms_norm_inputs, ops::rms_norm_attributes, ops::rms_norm_outputs, ops::rms_norm_types, 2, 2, 1, 1, 1, false, false, false, false, sizeof(dg_rms_norm_attributes_t), &ops::rms_norm_defaults, ops::rms_norm_require, ops::rms_norm_infer, ops::rms_norm_gradient, ops::rms_norm_saves_inputs, ops::rms_norm_saves_outputs, ops::rms_norm_differentiable, ops::rms_norm_decompose, ops::rms_norm_parts},
     {"rms_norm_backward", "The gradients of rms_norm for x and weight.", ops::rms_norm_backward_inputs, ops::rms_norm_backward_attributes, ops::rms_norm_backward_outputs, ops::rms_norm_backward_types, 3, 2, 2, 1, 2, false, false, false, false, sizeof(dg_rms_norm_backward_attributes_t), &ops::rms_norm_backward_defaults, ops::rms_norm_backward_require, ops::rms_norm_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::rms_norm_backward_decompose, ops::rms_norm_backward_parts},
+    {"rmsprop", "One step of RMSprop, in place; centered where gradient_avg is given, with momentum where momentum_buffer is.", ops::rmsprop_inputs, ops::rmsprop_attributes, ops::rmsprop_outputs, ops::rmsprop_types, 5, 6, 4, 1, 4, false, false, false, true, sizeof(dg_rmsprop_attributes_t), &ops::rmsprop_defaults, ops::rmsprop_require, nullptr, nullptr, nullptr, nullptr, nullptr, ops::rmsprop_decompose, ops::rmsprop_parts},
     {"roll", "Elements moved along axes; what leaves at the end comes in at the front.", ops::roll_inputs, ops::roll_attributes, ops::roll_outputs, ops::roll_types, 1, 2, 1, 1, 1, false, false, false, false, sizeof(dg_roll_attributes_t), &ops::roll_defaults, ops::roll_require, ops::roll_infer, ops::roll_gradient, ops::roll_saves_inputs, ops::roll_saves_outputs, ops::roll_differentiable, ops::roll_decompose, ops::roll_parts},
     {"rotary_embedding", "Pairs of features turned by angles that depend on the position - the first half with the second, or neighbours where interleaved; features beyond twice those of cos stay.", ops::rotary_embedding_inputs, ops::rotary_embedding_attributes, ops::rotary_embedding_outputs, ops::rotary_embedding_types, 3, 1, 1, 1, 1, false, false, false, false, sizeof(dg_rotary_embedding_attributes_t), &ops::rotary_embedding_defaults, ops::rotary_embedding_require, ops::rotary_embedding_infer, nullptr, nullptr, nullptr, nullptr, ops::rotary_embedding_decompose, ops::rotary_embedding_parts},
     {"round", "The nearest integer; of two as near the even one.", ops::round_inputs, nullptr, ops::round_outputs, ops::round_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::round_gradient, ops::round_saves_inputs, ops::round_saves_outputs, ops::round_differentiable, nullptr, nullptr},
@@ -5610,7 +5842,7 @@ const OpDef op_table[] = {
     {"scatter_reduce", "A copy of x with x[i][index[i][j][k]][k] the greatest, or the least, of what it was and source[i][j][k], for axis 1.", ops::scatter_reduce_inputs, ops::scatter_reduce_attributes, ops::scatter_reduce_outputs, ops::scatter_reduce_types, 3, 2, 1, 2, 1, false, false, false, false, sizeof(dg_scatter_reduce_attributes_t), &ops::scatter_reduce_defaults, ops::scatter_reduce_require, ops::scatter_reduce_infer, ops::scatter_reduce_gradient, ops::scatter_reduce_saves_inputs, ops::scatter_reduce_saves_outputs, ops::scatter_reduce_differentiable, nullptr, nullptr},
     {"searchsorted", "Where each value belongs in a sorted sequence, before equal elements or, with right, behind them; sequences in the last axis.", ops::searchsorted_inputs, ops::searchsorted_attributes, ops::searchsorted_outputs, ops::searchsorted_types, 2, 1, 1, 1, 1, false, false, false, false, sizeof(dg_searchsorted_attributes_t), &ops::searchsorted_defaults, ops::searchsorted_require, ops::searchsorted_infer, nullptr, nullptr, nullptr, nullptr, ops::searchsorted_decompose, ops::searchsorted_parts},
     {"selu", "1.0507 times x where it is positive, else 1.0507 * 1.6733 * (exp(x) - 1): Klambauer and others 2017.", ops::selu_inputs, nullptr, ops::selu_outputs, ops::selu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::selu_gradient, ops::selu_saves_inputs, ops::selu_saves_outputs, ops::selu_differentiable, ops::selu_decompose, ops::selu_parts},
-    {"sgd", "One step of stochastic gradient descent, in place.", ops::sgd_inputs, ops::sgd_attributes, ops::sgd_outputs, ops::sgd_types, 3, 7, 2, 1, 2, false, false, false, true, sizeof(dg_sgd_attributes_t), &ops::sgd_defaults, ops::sgd_require, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"sgd", "One step of stochastic gradient descent, in place.", ops::sgd_inputs, ops::sgd_attributes, ops::sgd_outputs, ops::sgd_types, 3, 7, 2, 1, 2, false, false, false, true, sizeof(dg_sgd_attributes_t), &ops::sgd_defaults, ops::sgd_require, nullptr, nullptr, nullptr, nullptr, nullptr, ops::sgd_decompose, ops::sgd_parts},
     {"sigmoid", "1 / (1 + exp(-x)).", ops::sigmoid_inputs, nullptr, ops::sigmoid_outputs, ops::sigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sigmoid_gradient, ops::sigmoid_saves_inputs, ops::sigmoid_saves_outputs, ops::sigmoid_differentiable, ops::sigmoid_decompose, ops::sigmoid_parts},
     {"sign", "-1, 0 or 1 by the sign of x; NaN for NaN.", ops::sign_inputs, nullptr, ops::sign_outputs, ops::sign_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::sign_gradient, ops::sign_saves_inputs, ops::sign_saves_outputs, ops::sign_differentiable, ops::sign_decompose, ops::sign_parts},
     {"silu", "x / (1 + exp(-x)): x times the sigmoid of x.", ops::silu_inputs, nullptr, ops::silu_outputs, ops::silu_types, 1, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::silu_gradient, ops::silu_saves_inputs, ops::silu_saves_outputs, ops::silu_differentiable, ops::silu_decompose, ops::silu_parts},
@@ -5638,6 +5870,6 @@ const OpDef op_table[] = {
     {"where", "Elements of x where the condition holds, of y elsewhere.", ops::where_inputs, nullptr, ops::where_outputs, ops::where_types, 3, 0, 1, 1, 1, true, false, false, false, 0, nullptr, nullptr, nullptr, ops::where_gradient, ops::where_saves_inputs, ops::where_saves_outputs, ops::where_differentiable, nullptr, nullptr},
 };
 
-const int op_count = 192;
+const int op_count = 196;
 
 }  // namespace dougong

@@ -6,7 +6,7 @@
 
 namespace dougong {
 
-enum class OpId : uint16_t { abs, acos, acosh, adamw, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, add, addcdiv, addcmul, addmm, all, any, arange, argmax, argmin, argsort, asin, asinh, atan, atan2, atanh, avg_pool1d, avg_pool2d, avg_pool2d_backward, avg_pool3d, batch_norm, batch_norm_backward, bernoulli, binary_cross_entropy, binary_cross_entropy_with_logits, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, bmm, border_pad, cast, cat, ceil, celu, clamp, conv1d, conv2d, conv2d_backward_input, conv2d_backward_weight, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, copy, copysign, cos, cosh, count_nonzero, cross_entropy, cross_entropy_backward, cross_entropy_probabilities, cumprod, cumsum, div, dropout, elu, embedding, embedding_backward, eq, erf, erfc, exp, exp2, expm1, eye, floor, floor_divide, fmod, full, gather, ge, gelu, gelu_backward, gelu_tanh, group_norm, gru_cell, gt, hardsigmoid, hardswish, hardtanh, huber_loss, hypot, index_add, index_put, index_select, instance_norm, interpolate, isfinite, isinf, isnan, kl_div, l1_loss, layer_norm, layer_norm_backward, le, leaky_relu, left_shift, lerp, linspace, log, log10, log1p, log2, log_sigmoid, log_softmax, log_softmax_backward, logaddexp, logical_and, logical_not, logical_or, logical_xor, logsumexp, lstm_cell, lt, masked_fill, masked_select, matmul, max, max_pool1d, max_pool2d, max_pool2d_backward, max_pool3d, maximum, mean, min, minimum, mish, mse_loss, mul, ne, neg, nll_loss, nonzero, norm, normal, one_hot, pad, pow, prod, randint, randperm, reciprocal, relu, remainder, repeat, right_shift, rms_norm, rms_norm_backward, roll, rotary_embedding, round, rsqrt, scaled_dot_product_attention, scaled_dot_product_attention_backward, scatter, scatter_reduce, searchsorted, selu, sgd, sigmoid, sign, silu, sin, sinh, smooth_l1_loss, softmax, softmax_backward, softplus, softsign, sort, sqrt, square, stack, sub, sum, tan, tanh, topk, tril, triu, trunc, uniform, var, where };
+enum class OpId : uint16_t { abs, acos, acosh, adagrad, adamw, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, add, addcdiv, addcmul, addmm, all, any, arange, argmax, argmin, argsort, asin, asinh, atan, atan2, atanh, avg_pool1d, avg_pool2d, avg_pool2d_backward, avg_pool3d, batch_norm, batch_norm_backward, bernoulli, binary_cross_entropy, binary_cross_entropy_with_logits, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, bmm, border_pad, cast, cat, ceil, celu, clamp, conv1d, conv2d, conv2d_backward_input, conv2d_backward_weight, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, copy, copysign, cos, cosh, count_nonzero, cross_entropy, cross_entropy_backward, cross_entropy_probabilities, cumprod, cumsum, div, dropout, elu, embedding, embedding_backward, eq, erf, erfc, exp, exp2, expm1, eye, floor, floor_divide, fmod, full, gather, ge, gelu, gelu_backward, gelu_tanh, group_norm, gru_cell, gt, hardsigmoid, hardswish, hardtanh, huber_loss, hypot, index_add, index_put, index_select, instance_norm, interpolate, interpolate_backward, isfinite, isinf, isnan, kl_div, l1_loss, lamb, layer_norm, layer_norm_backward, le, leaky_relu, left_shift, lerp, linspace, log, log10, log1p, log2, log_sigmoid, log_softmax, log_softmax_backward, logaddexp, logical_and, logical_not, logical_or, logical_xor, logsumexp, lstm_cell, lt, masked_fill, masked_select, matmul, max, max_pool1d, max_pool2d, max_pool2d_backward, max_pool3d, maximum, mean, min, minimum, mish, mse_loss, mul, ne, neg, nll_loss, nonzero, norm, normal, one_hot, pad, pow, prod, randint, randperm, reciprocal, relu, remainder, repeat, right_shift, rms_norm, rms_norm_backward, rmsprop, roll, rotary_embedding, round, rsqrt, scaled_dot_product_attention, scaled_dot_product_attention_backward, scatter, scatter_reduce, searchsorted, selu, sgd, sigmoid, sign, silu, sin, sinh, smooth_l1_loss, softmax, softmax_backward, softplus, softsign, sort, sqrt, square, stack, sub, sum, tan, tanh, topk, tril, triu, trunc, uniform, var, where };
 
 // One typed function an op. A number among the inputs is weak. Ops without inputs are told the device.
 namespace ops {
@@ -14,6 +14,7 @@ namespace ops {
 Tensor abs(const Arg &x);
 Tensor acos(const Arg &x);
 Tensor acosh(const Arg &x);
+Outputs adagrad(const Arg &parameter, const Arg &gradient, const Arg &sum, double lr, double lr_decay, double weight_decay, double epsilon, int64_t step, bool maximize);
 Outputs adamw(const Arg &parameter, const Arg &gradient, const Arg &exp_avg, const Arg &exp_avg_sq, double lr, double beta1, double beta2, double epsilon, double weight_decay, int64_t step, bool decoupled, bool maximize);
 Tensor adaptive_avg_pool1d(const Arg &x, IntList output_size);
 Tensor adaptive_avg_pool2d(const Arg &x, IntList output_size);
@@ -106,11 +107,13 @@ Tensor index_put(const Arg &x, const Arg &index, const Arg &source, bool accumul
 Tensor index_select(const Arg &x, const Arg &index, int64_t axis);
 Tensor instance_norm(const Arg &x, const Arg &weight, const Arg &bias, double epsilon);
 Tensor interpolate(const Arg &x, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step);
+Tensor interpolate_backward(const Arg &dy, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step);
 Tensor isfinite(const Arg &x);
 Tensor isinf(const Arg &x);
 Tensor isnan(const Arg &x);
 Tensor kl_div(const Arg &x, const Arg &target, bool log_target, int32_t reduction);
 Tensor l1_loss(const Arg &x, const Arg &target, int32_t reduction);
+Outputs lamb(const Arg &parameter, const Arg &gradient, const Arg &exp_avg, const Arg &exp_avg_sq, double lr, double beta1, double beta2, double epsilon, double weight_decay, int64_t step, bool maximize);
 Outputs layer_norm(const Arg &x, const Arg &weight, const Arg &bias, int64_t axes, double epsilon);
 Outputs layer_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, const Arg &mean, const Arg &rstd, int64_t axes);
 Tensor le(const Arg &a, const Arg &b);
@@ -167,6 +170,7 @@ Tensor repeat(const Arg &x, int64_t repeats, int64_t axis);
 Tensor right_shift(const Arg &a, const Arg &b);
 Tensor rms_norm(const Arg &x, const Arg &weight, int64_t axes, double epsilon);
 Outputs rms_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, int64_t axes, double epsilon);
+Outputs rmsprop(const Arg &parameter, const Arg &gradient, const Arg &square_avg, const Arg &gradient_avg, const Arg &momentum_buffer, double lr, double alpha, double epsilon, double weight_decay, double momentum, bool maximize);
 Tensor roll(const Arg &x, IntList shifts, IntList axes);
 Tensor rotary_embedding(const Arg &x, const Arg &cos, const Arg &sin, bool interleaved);
 Tensor round(const Arg &x);
