@@ -161,3 +161,11 @@ def test_scatter_reduce_shares_the_gradient_among_winners():
     assert y.detach().tolist() == [4.0, 6.0]
     (y * dg.tensor([2.0, 8.0])).sum().backward()
     assert x.grad.tolist() == [0.0, 4.0] and source.grad.tolist() == [1.0, 4.0, 1.0]
+
+
+def test_parts_of_an_axis_are_methods_too():
+    x = dg.tensor(X)
+    for found, wanted in zip(x.split(2, dim=1), (X[:, :2], X[:, 2:]), strict=True):
+        same(found, wanted)
+    assert [part.shape for part in x.chunk(2, axis=-1)] == [(2, 3, 2), (2, 3, 2)]
+    same(x.narrow(2, 1, 2), X[:, :, 1:3])

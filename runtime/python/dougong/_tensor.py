@@ -264,7 +264,8 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return self.expand(other.shape)
 
 
-method(_functions.std)
+for _function in (_functions.std, _functions.split, _functions.chunk, _functions.narrow):
+    method(_function)
 
 
 @method
