@@ -9,7 +9,7 @@ def adamw(p, gradient, exp_avg, exp_avg_sq, *, lr, beta1, beta2, epsilon, weight
     g = -gradient if maximize else gradient
     if decoupled:
         p = p * number(1 - lr * weight_decay)
-    else:
+    elif weight_decay:
         g = g + number(weight_decay) * p
     exp_avg = number(beta1) * exp_avg + number(1 - beta1) * g
     exp_avg_sq = number(beta2) * exp_avg_sq + number(1 - beta2) * g * g

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <limits>
 
 #include "dtype.h"
 #include "gradients.h"
+#include "index_words.h"
 #include "shape_rules.h"
 #include "window_words.h"
 
@@ -14,6 +16,8 @@ namespace dougong::ops {
 // In the precision that a computation of several steps needs: float32 for float16 and bfloat16.
 Tensor wide(const Tensor &tensor);
 constexpr double infinity = std::numeric_limits<double>::infinity();
+inline double power(double base, int64_t exponent) { return std::pow(base, double(exponent)); }
+inline double root(double value) { return std::sqrt(value); }
 inline double not_negative(double value) { return value > 0 ? value : 0; }
 // The axes 0 .. count - 1, and the last `count` of `ndim`.
 Shape first_axes(int64_t count);

@@ -279,3 +279,16 @@ def test_grad_of_another_shape_is_refused():
         x.grad = dougong.ones(3)
     with pytest.raises(TypeError):
         x.grad = 1
+
+
+def test_a_hook_of_a_tensor_can_be_removed():
+    x = dougong.ones(2, requires_grad=True)
+    doubled = x * 3
+    first, second = x.register_hook(lambda g: g * 10), doubled.register_hook(lambda g: g * 100)
+    doubled.sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [3000.0, 3000.0]
+    first.remove()
+    second.remove()
+    x.grad = None
+    doubled.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]

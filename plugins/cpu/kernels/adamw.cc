@@ -16,11 +16,12 @@ static void adamw_loop(char *const *operand, int64_t count, const void *attribut
   C scale = C(1.0 / std::sqrt(1.0 - std::pow(a.beta2, double(a.step))));
   C beta2 = C(a.beta2), fresh1 = C(1.0 - a.beta1), fresh2 = C(1.0 - a.beta2), epsilon = C(a.epsilon);
   C keep = a.decoupled ? C(1.0 - a.lr * a.weight_decay) : C(1), penalty = a.decoupled ? C(0) : C(a.weight_decay);
+  const bool penalized = penalty != C(0);  // zero times infinity is no penalty
   C sign = a.maximize ? C(-1) : C(1);
   vectorised([=] {
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i) {
-      C p = parameter[i], g = sign * gradient[i] + penalty * p;
+      C p = parameter[i], g = sign * gradient[i] + (penalized ? penalty * p : C(0));
       C m = mean[i] + (g - mean[i]) * fresh1, v = square[i] * beta2 + fresh2 * g * g;
       mean_out[i] = m;
       square_out[i] = v;

@@ -11,7 +11,8 @@ static void sgd_loop(char *const *operand, int64_t count, const void *attributes
   const C *buffer = reinterpret_cast<const C *>(operand[4]);
   C lr = C(a.lr), momentum = C(a.momentum), fresh = C(1.0 - a.dampening), decay = C(a.weight_decay);
   C sign = a.maximize ? C(-1) : C(1);
-  auto direction = [=](int64_t i) { return sign * gradient[i] + decay * parameter[i]; };
+  const bool decays = a.weight_decay != 0.0;  // zero times infinity is no penalty
+  auto direction = [=](int64_t i) { return sign * gradient[i] + (decays ? decay * parameter[i] : C(0)); };
   auto plain = [=] {
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i) parameter_out[i] = parameter[i] - lr * direction(i);

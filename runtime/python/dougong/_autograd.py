@@ -87,6 +87,19 @@ def grad(
     return tuple(found)
 
 
+class TensorHook:
+    """What :meth:`Tensor.register_hook` returns: it passes gradients on to the hook until it is removed."""
+
+    def __init__(self, hook: Callable[[Tensor], Tensor | None]) -> None:
+        self._hook: Callable[[Tensor], Tensor | None] | None = hook
+
+    def __call__(self, gradient: Tensor) -> Tensor | None:
+        return None if self._hook is None else self._hook(gradient)
+
+    def remove(self) -> None:
+        self._hook = None
+
+
 class Context:
     """What a :class:`Function` keeps between forward and backward."""
 

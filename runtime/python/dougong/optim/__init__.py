@@ -2,7 +2,8 @@
 
 from . import lr_scheduler
 from ._adam import Adam, AdamW
+from ._adaptive import LAMB, Adagrad, RMSprop
 from ._optimizer import Optimizer
 from ._sgd import SGD
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "lr_scheduler"]
+__all__ = ["LAMB", "SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
