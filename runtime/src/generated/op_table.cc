@@ -691,7 +691,7 @@ static void avg_pool1d_require(const OpCall &c) {
   if (!(c.inputs[0].ndim() == 3)) reject(op_def(OpId::avg_pool1d), c, "x must have three axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool1d), c, "padding may be at most half of the window");
   if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool1d), c, "divisor_override must be positive, or 0 for the size of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1)})) reject(op_def(OpId::avg_pool1d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1)}, bool(at.ceil_mode))) reject(op_def(OpId::avg_pool1d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
 }
 static void avg_pool1d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool1d_attributes_t *>(c.attributes);
@@ -734,7 +734,7 @@ static void avg_pool2d_require(const OpCall &c) {
   if (!(c.inputs[0].ndim() == 4)) reject(op_def(OpId::avg_pool2d), c, "x must have four axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool2d), c, "padding may be at most half of the window");
   if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool2d), c, "divisor_override must be positive, or 0 for the size of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)})) reject(op_def(OpId::avg_pool2d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)}, bool(at.ceil_mode))) reject(op_def(OpId::avg_pool2d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
 }
 static void avg_pool2d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool2d_attributes_t *>(c.attributes);
@@ -785,7 +785,7 @@ static void avg_pool2d_backward_require(const OpCall &c) {
   if (!(c.inputs[0].ndim() == 4)) reject(op_def(OpId::avg_pool2d_backward), c, "dy must have four axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool2d_backward), c, "padding may be at most half of the window");
   if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool2d_backward), c, "divisor_override must be positive, or 0 for the size of the window");
-  if (!windows_fit(IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)})) reject(op_def(OpId::avg_pool2d_backward), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)}, bool(at.ceil_mode))) reject(op_def(OpId::avg_pool2d_backward), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
   if (!(c.inputs[0].shape() == pooled(IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)}, bool(at.ceil_mode)))) reject(op_def(OpId::avg_pool2d_backward), c, "dy must have the shape of the result of avg_pool2d");
 }
 static void avg_pool2d_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
@@ -837,7 +837,7 @@ static void avg_pool3d_require(const OpCall &c) {
   if (!(c.inputs[0].ndim() == 5)) reject(op_def(OpId::avg_pool3d), c, "x must have five axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool3d), c, "padding may be at most half of the window");
   if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool3d), c, "divisor_override must be positive, or 0 for the size of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1), int64_t(1)})) reject(op_def(OpId::avg_pool3d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1), int64_t(1)}, bool(at.ceil_mode))) reject(op_def(OpId::avg_pool3d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
 }
 static void avg_pool3d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool3d_attributes_t *>(c.attributes);
@@ -3711,7 +3711,7 @@ static void max_pool1d_require(const OpCall &c) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool1d_attributes_t *>(c.attributes);
   if (!(c.inputs[0].ndim() == 3)) reject(op_def(OpId::max_pool1d), c, "x must have three axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::max_pool1d), c, "padding may be at most half of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::max_pool1d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool1d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
   if (!windows_meet(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool1d), c, "each window must hold an element of x: one that lies in the padding alone has no greatest value; use less padding or dilation");
 }
 static void max_pool1d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
@@ -3757,7 +3757,7 @@ static void max_pool2d_require(const OpCall &c) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool2d_attributes_t *>(c.attributes);
   if (!(c.inputs[0].ndim() == 4)) reject(op_def(OpId::max_pool2d), c, "x must have four axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::max_pool2d), c, "padding may be at most half of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::max_pool2d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool2d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
   if (!windows_meet(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool2d), c, "each window must hold an element of x: one that lies in the padding alone has no greatest value; use less padding or dilation");
 }
 static void max_pool2d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
@@ -3831,7 +3831,7 @@ static void max_pool3d_require(const OpCall &c) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool3d_attributes_t *>(c.attributes);
   if (!(c.inputs[0].ndim() == 5)) reject(op_def(OpId::max_pool3d), c, "x must have five axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::max_pool3d), c, "padding may be at most half of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::max_pool3d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool3d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
   if (!windows_meet(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool3d), c, "each window must hold an element of x: one that lies in the padding alone has no greatest value; use less padding or dilation");
 }
 static void max_pool3d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
