@@ -55,7 +55,7 @@ def test_shapes_and_requirements_use_names_of_the_op_and_helpers_of_the_runtime(
     for text in rules(op):
         tree = ast.parse(text, mode="eval")
         assert used_names(tree) <= known_names(op), text
-        assert {call.func.id for call in called(tree)} <= helpers("shape_rules.h"), text
+        assert {call.func.id for call in called(tree)} <= helpers("shape_rules.h") | helpers("index_words.h"), text
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -67,7 +67,9 @@ def test_gradients_use_names_of_the_op_ops_and_helpers_of_the_runtime(name: str)
         enums = {value for call in called(tree) for value in enum_values(call)}
         assert used_names(tree) <= known_names(op) | incoming | enums, text
         functions = {call.func.id for call in called(tree)}
-        assert functions <= set(OPS) | helpers("gradients.h") | helpers("shape_rules.h") | VIEWS, text
+        assert (
+            functions <= set(OPS) | helpers("gradients.h") | helpers("shape_rules.h") | helpers("index_words.h") | VIEWS
+        ), text
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -86,6 +88,7 @@ def test_decompositions_use_what_is_known_before_and_give_every_output(name: str
     known = known_names(op) - {output.name for output in op.outputs} | {"device"}
     known |= {item.name for item in [*op.inputs, *op.attributes]}
     words = set(OPS) | helpers("gradients.h") | helpers("shape_rules.h") | helpers("decompositions.h") | VIEWS
+    words |= helpers("index_words.h")
     for value, text in op.decompose.items():
         tree = ast.parse(text, mode="eval")
         enums = {value for call in called(tree) for value in enum_values(call)}

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../src/allocator.h"
 #include "../src/autograd.h"
+#include "../src/generated/ops.h"
+#include "../src/indexing.h"
 #include "../src/ladder.h"
 #include "../src/ledger.h"
 #include "../src/pinned.h"
@@ -247,9 +249,11 @@ void bind_tensor(py::module_ &module) {
       [](const Tensor &destination, const Tensor &source, bool non_blocking) {
         const NonBlocking mode(non_blocking);
         check_in_place(destination, "copy_", source.requires_grad());
-        if (grad_enabled() && (source.requires_grad() || destination.requires_grad()))
-          fail(DG_STATUS_UNIMPLEMENTED, "copy_ with a gradient is not recorded; use no_grad, or make a new tensor");
-        copy_into(destination, source);
+        if (!grad_enabled() || !(source.requires_grad() || destination.requires_grad()))
+          return copy_into(destination, source);
+        Tensor result = to_device(source, destination.device());
+        if (result.dtype() != destination.dtype()) result = ops::cast(result, destination.dtype());
+        replace_in_place(destination, expand(result, destination.shape()), "copy_");
       },
       py::arg("destination"), py::arg("source"), py::arg("non_blocking") = false);
   module.def(
@@ -292,6 +296,12 @@ void bind_tensor(py::module_ &module) {
         return result;
       },
       py::arg("input"), py::arg("axes"), "A view with the elements along the axes in reverse order.");
+  module.def("diagonal", [](const Tensor &tensor, int64_t offset, int64_t axis1, int64_t axis2) {
+    return diagonal(tensor, offset, axis1, axis2);
+  });
+  module.def("unfold", [](const Tensor &tensor, int64_t axis, int64_t size, int64_t step) {
+    return unfold(tensor, axis, size, step);
+  });
   bind_ledger(module);
 }
 

@@ -248,9 +248,16 @@ void check_in_place(const Tensor &tensor, const char *what, bool recorded) {
   if (tensor.requires_grad() && !tensor->autograd->grad_fn)
     fail(DG_STATUS_INVALID_ARGUMENT,
          "%s: a leaf that needs a gradient may not be written in place; use no_grad, or detach() or clone() it", what);
-  if (tensor->autograd ? tensor->autograd->view_version >= 0 : tensor->is_view)
+  if (!(tensor->autograd ? tensor->autograd->view_version >= 0 : tensor->is_view)) return;
+  if (!tensor->base || tensor->base->is_view || !tensor->base->contiguous)
     fail(DG_STATUS_UNIMPLEMENTED,
-         "%s: writing into a view with a gradient is not recorded; write into a clone, or use where, cat or scatter",
+         "%s: writing into a view that was made under no_grad, or of a tensor that is not contiguous, is not recorded; "
+         "write into a clone, or use where, cat or scatter",
+         what);
+  const TensorImpl &base = *tensor->base;
+  if (base.autograd && base.autograd->requires_grad && !base.autograd->grad_fn)
+    fail(DG_STATUS_INVALID_ARGUMENT,
+         "%s: a view of a leaf that needs a gradient may not be written in place; use no_grad, or clone() the leaf",
          what);
 }
 

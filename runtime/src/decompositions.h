@@ -7,6 +7,7 @@
 
 #include "dtype.h"
 #include "gradients.h"
+#include "index_words.h"
 #include "shape_rules.h"
 #include "window_words.h"
 

@@ -5,6 +5,7 @@
 #include "arguments.h"
 #include "autograd.h"
 #include "generated/ops.h"
+#include "indexing.h"
 #include "ladder.h"
 #include "profiler.h"
 #include "recording.h"
@@ -147,6 +148,31 @@ Outputs call_composite(const OpDef &op, const OpCall &call, const dg_dtype_t *ty
   return results;
 }
 
+bool writes_view(const OpDef &op, const Tensor *out) {
+  for (int i = 0; i < op.output_count; ++i)
+    if (out[i].defined() && out[i]->base) return true;
+  return false;
+}
+
+// A recorded write into views: the results by themselves, then into the memory of the views and their bases.
+Outputs call_into_views(const OpDef &op, const OpCall &call, const dg_dtype_t *types, const Shape *shapes,
+                        Device &device, const Tensor *out) {
+  std::vector<Arg> arguments(call.inputs, call.inputs + call.input_count);
+  for (Arg &argument : arguments)  // what the gradient needs is about to be written over
+    for (int k = 0; k < op.output_count; ++k)
+      if (argument.tensor.defined() && out[k].defined() && overlap(argument.tensor, out[k]) != Overlap::none)
+        argument.tensor = ops::copy(argument.tensor);
+  Outputs results = call_op(op, arguments.data(), call.input_count, call.attributes, &device);
+  for (int i = 0; i < op.output_count; ++i) {
+    Tensor &result = results[size_t(i)];
+    if (!out[i].defined()) continue;
+    check_out(op, out[i], shapes[i], output_dtype(op.outputs[i], types), device);
+    replace_in_place(out[i], result, op.name);
+    result = out[i];
+  }
+  return results;
+}
+
 }  // namespace
 
 Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attributes, Device *chosen, const Tensor *out) {
@@ -169,6 +195,7 @@ Outputs call_op(const OpDef &op, Arg *arguments, int count, const void *attribut
 
   const bool recorded = grad_enabled() && any_requires_grad(inputs, count);
   if (out || op.has_alias) prepare_written(op, call, out, recorded);
+  if (recorded && out && writes_view(op, out)) return call_into_views(op, call, types, shapes, device, out);
   if (recorded && op.decompose && !op.gradient && !op.has_alias)
     return call_composite(op, call, types, shapes, device, out);
   const std::vector<Tensor> before = recorded && out ? values_before(op, call, out) : std::vector<Tensor>();

@@ -57,6 +57,7 @@ class TensorImpl : public RefCounted {
   int64_t numel = 0;
   bool contiguous = true;
   bool is_view = false;
+  Ref<TensorImpl> base;  // of a view that was made while the tape ran: the tensor with all of the memory
 
   static void *operator new(size_t size);
   static void operator delete(void *memory, size_t size);

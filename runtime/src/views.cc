@@ -20,6 +20,7 @@ static Tensor make_view(const Tensor &tensor, const Shape &shape, const Shape &s
                         const char *name, const Backward &backward) {
   Tensor result = Tensor::over(tensor->storage, tensor.dtype(), shape, strides, byte_offset);
   result->is_view = true;
+  if (grad_enabled()) result->base = tensor->base ? tensor->base : Ref<TensorImpl>(tensor.get());
   if (grad_enabled() && tensor.requires_grad()) {
     record_function(name, tensor, result, backward);
     result->autograd->view_version = int64_t(result->storage->version.load());
@@ -202,6 +203,57 @@ Tensor as_strided(const Tensor &tensor, const Shape &shape, const Shape &strides
     fail(DG_STATUS_OUT_OF_RANGE, "as_strided: shape %s with strides %s reaches outside the %llu bytes of its storage",
          shape.text().c_str(), strides.text().c_str(), (unsigned long long)tensor->storage->size);
   return result;
+}
+
+// The gradient of a view of dense memory: zeros, and dy added where each element of the view came from.
+static Tensor sent_back(const Tensor &dy, const Tensor &places, const Shape &from) {
+  const Tensor zeros = ops::zeros(Shape{from.numel()}, dy.dtype(), dy.device());
+  const Shape all{places.numel()};
+  return reshape(ops::scatter(zeros, reshape(places, all), reshape(dy, all), 0, DG_SCATTER_REDUCE_ADD), from);
+}
+
+template <class View>
+static Tensor strided_view(const Tensor &tensor, const Shape &shape, const Shape &strides, int64_t shift,
+                           const char *name, const View &view) {
+  const uint64_t offset = tensor.byte_offset() + uint64_t(shift * int64_t(dtype_size(tensor.dtype())));
+  const Shape from = tensor.shape();
+  return make_view(tensor, shape, strides, offset, name, [from, view](const Tensor &dy) {
+    const Tensor all = ops::arange(0, 1, from.numel(), DG_DTYPE_INT64, dy.device());
+    return sent_back(dy, view(reshape(all, from)), from);
+  });
+}
+
+Tensor diagonal(const Tensor &tensor, int64_t offset, int64_t axis1, int64_t axis2) {
+  if (tensor.ndim() < 2)
+    fail(DG_STATUS_INVALID_ARGUMENT, "diagonal: wanted two axes or more; found shape %s",
+         tensor.shape().text().c_str());
+  axis1 = normalize_axis(axis1, tensor.ndim()), axis2 = normalize_axis(axis2, tensor.ndim());
+  if (axis1 == axis2)
+    fail(DG_STATUS_INVALID_ARGUMENT, "diagonal: the axes must be two; found %lld twice", (long long)axis1);
+  const int64_t down = std::max<int64_t>(-offset, 0), right = std::max<int64_t>(offset, 0);
+  const int64_t size = std::max<int64_t>(std::min(tensor.size(axis1) - down, tensor.size(axis2) - right), 0);
+  Shape shape, strides;
+  for (int64_t axis = 0; axis < tensor.ndim(); ++axis)
+    if (axis != axis1 && axis != axis2) shape.push_back(tensor.size(axis)), strides.push_back(tensor.stride(axis));
+  shape.push_back(size), strides.push_back(tensor.stride(axis1) + tensor.stride(axis2));
+  const int64_t shift = shape.numel() > 0 ? down * tensor.stride(axis1) + right * tensor.stride(axis2) : 0;
+  return strided_view(tensor, shape, strides, shift, "diagonal",
+                      [=](const Tensor &all) { return diagonal(all, offset, axis1, axis2); });
+}
+
+Tensor unfold(const Tensor &tensor, int64_t axis, int64_t size, int64_t step) {
+  axis = normalize_axis(axis, tensor.ndim());
+  if (tensor.ndim() == 0 || size < 0 || size > tensor.size(axis) || step < 1)
+    fail(DG_STATUS_INVALID_ARGUMENT,
+         "unfold: wanted windows of 0 to the size of axis %lld, and a step of 1 or more; found size %lld, step %lld, "
+         "shape %s",
+         (long long)axis, (long long)size, (long long)step, tensor.shape().text().c_str());
+  Shape shape = tensor.shape(), strides = tensor.strides();
+  shape[axis] = (tensor.size(axis) - size) / step + 1;
+  if (shape[axis] > 1) strides[axis] *= step;
+  shape.push_back(size), strides.push_back(tensor.stride(axis));
+  return strided_view(tensor, shape, strides, 0, "unfold",
+                      [=](const Tensor &all) { return unfold(all, axis, size, step); });
 }
 
 Tensor flip_view(const Tensor &tensor, int64_t axis) {

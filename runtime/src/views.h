@@ -22,6 +22,10 @@ Tensor select(const Tensor &tensor, int64_t axis, int64_t index);
 Tensor squeeze(const Tensor &tensor, IntList axes);
 Tensor unsqueeze(const Tensor &tensor, int64_t axis);
 Tensor as_strided(const Tensor &tensor, const Shape &shape, const Shape &strides, uint64_t byte_offset);
+// A diagonal of two axes, as a new last axis; offset 1 is the one to the right of the main one.
+Tensor diagonal(const Tensor &tensor, int64_t offset, int64_t axis1, int64_t axis2);
+// Windows of `size` elements along an axis, `step` apart; the elements of a window are a new last axis.
+Tensor unfold(const Tensor &tensor, int64_t axis, int64_t size, int64_t step);
 Tensor flip_view(const Tensor &tensor, int64_t axis);
 
 }  // namespace dougong

@@ -12,11 +12,13 @@ int64_t pool_count(int64_t size, int64_t window, int64_t stride, int64_t padding
   return count - int64_t((count - 1) * stride >= size + padding);
 }
 
-bool windows_fit(const Shape &shape, IntList window, IntList stride, IntList padding, IntList dilation) {
+bool windows_fit(const Shape &shape, IntList window, IntList stride, IntList padding, IntList dilation,
+                 bool ceil_mode) {
   const Shape sizes = trailing(shape, int64_t(window.size()));
   for (size_t i = 0; i < window.size(); ++i) {
     if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 || window[i] < 1) return false;
-    if (sizes[int64_t(i)] + 2 * padding[i] < dilation[i] * (window[i] - 1) + 1) return false;
+    const int64_t room = sizes[int64_t(i)] + 2 * padding[i] - dilation[i] * (window[i] - 1) - 1;
+    if (room + (ceil_mode ? stride[i] - 1 : 0) < 0) return false;
   }
   return true;
 }

@@ -9,8 +9,10 @@ namespace dougong::ops {
 // How many places a window has on an axis. Rounded up (`ceil_mode`), a last window may reach beyond the padding, but
 // begins before it.
 int64_t pool_count(int64_t size, int64_t window, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode);
-// Strides and dilations positive, padding not negative, and room for at least one window.
-bool windows_fit(const Shape &shape, IntList window, IntList stride, IntList padding, IntList dilation);
+// Strides and dilations positive, padding not negative, and room for at least one window; with ceil_mode the one may
+// reach beyond the padding.
+bool windows_fit(const Shape &shape, IntList window, IntList stride, IntList padding, IntList dilation,
+                 bool ceil_mode = false);
 // Each window holds an element that is no padding.
 bool windows_meet(const Shape &shape, IntList window, IntList stride, IntList padding, IntList dilation,
                   bool ceil_mode);

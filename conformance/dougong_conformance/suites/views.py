@@ -25,7 +25,7 @@ MAPS: dict[str, tuple[Map, Callable[[np.ndarray], Any]]] = {
     "view": (lambda d, x: x.view(2, 3, 2, 2), lambda x: x.reshape(2, 3, 2, 2)),
     "permute": (lambda d, x: x.permute(2, 0, 1), lambda x: x.transpose(2, 0, 1)),
     "transpose": (lambda d, x: x.transpose(0, 2), lambda x: x.swapaxes(0, 2)),
-    "mT": (lambda d, x: x.mT, lambda x: x.swapaxes(1, 2)),
+    "matrix-transpose": (lambda d, x: x.mT, lambda x: x.swapaxes(1, 2)),
     "unsqueeze": (lambda d, x: x.unsqueeze(1), lambda x: x[:, None]),
     "squeeze": (lambda d, x: x[:, :1].squeeze(1), lambda x: x[:, 0]),
     "expand": (lambda d, x: x[:, :1].expand(2, 5, 4), lambda x: np.broadcast_to(x[:, :1], (2, 5, 4))),

@@ -149,6 +149,14 @@ typedef struct dg_argmin_attributes_t {
   int32_t keepdim; /* 0 or 1 */
 } dg_argmin_attributes_t;
 
+/* argsort(x: T, axis: axis, descending: bool) -> indices: int64 */
+#define DG_OP_ARGSORT "argsort"
+typedef struct dg_argsort_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int32_t descending; /* 0 or 1 */
+} dg_argsort_attributes_t;
+
 /* asin(x: T) -> y: T */
 #define DG_OP_ASIN "asin"
 
@@ -240,6 +248,18 @@ typedef struct dg_batch_norm_backward_attributes_t {
   double epsilon;
   int32_t running; /* 0 or 1 */
 } dg_batch_norm_backward_attributes_t;
+
+/* bernoulli(shape: ints, p: float, dtype: dtype, seed: uint64, offset: uint64) -> y: T */
+#define DG_OP_BERNOULLI "bernoulli"
+typedef struct dg_bernoulli_attributes_t {
+  size_t struct_size;
+  const int64_t *shape;
+  size_t shape_count;
+  double p;
+  dg_dtype_t dtype;
+  uint64_t seed;
+  uint64_t offset;
+} dg_bernoulli_attributes_t;
 
 /* binary_cross_entropy(x: T, target: T, weight: T?, reduction: enum) -> y: T */
 #define DG_OP_BINARY_CROSS_ENTROPY "binary_cross_entropy"
@@ -535,6 +555,16 @@ typedef struct dg_embedding_backward_attributes_t {
 /* expm1(x: T) -> y: T */
 #define DG_OP_EXPM1 "expm1"
 
+/* eye(rows: int, columns: int, diagonal: int, dtype: dtype) -> y: T */
+#define DG_OP_EYE "eye"
+typedef struct dg_eye_attributes_t {
+  size_t struct_size;
+  int64_t rows;
+  int64_t columns;
+  int64_t diagonal;
+  dg_dtype_t dtype;
+} dg_eye_attributes_t;
+
 /* floor(x: T) -> y: T */
 #define DG_OP_FLOOR "floor"
 
@@ -612,6 +642,27 @@ typedef struct dg_huber_loss_attributes_t {
 
 /* hypot(a: T, b: T) -> y: T */
 #define DG_OP_HYPOT "hypot"
+
+/* index_add(x: T, index: I, source: T, axis: axis) -> y: T */
+#define DG_OP_INDEX_ADD "index_add"
+typedef struct dg_index_add_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+} dg_index_add_attributes_t;
+
+/* index_put(x: T, index: I, source: T, accumulate: bool) -> y: T */
+#define DG_OP_INDEX_PUT "index_put"
+typedef struct dg_index_put_attributes_t {
+  size_t struct_size;
+  int32_t accumulate; /* 0 or 1 */
+} dg_index_put_attributes_t;
+
+/* index_select(x: T, index: I, axis: axis) -> y: T */
+#define DG_OP_INDEX_SELECT "index_select"
+typedef struct dg_index_select_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+} dg_index_select_attributes_t;
 
 /* instance_norm(x: T, weight: T?, bias: T?, epsilon: float) -> y: T */
 #define DG_OP_INSTANCE_NORM "instance_norm"
@@ -716,6 +767,16 @@ typedef struct dg_leaky_relu_attributes_t {
 /* lerp(start: T, end: T, weight: T) -> y: T */
 #define DG_OP_LERP "lerp"
 
+/* linspace(start: float, stop: float, count: int, dtype: dtype) -> y: T */
+#define DG_OP_LINSPACE "linspace"
+typedef struct dg_linspace_attributes_t {
+  size_t struct_size;
+  double start;
+  double stop;
+  int64_t count;
+  dg_dtype_t dtype;
+} dg_linspace_attributes_t;
+
 /* log(x: T) -> y: T */
 #define DG_OP_LOG "log"
 
@@ -781,6 +842,13 @@ typedef struct dg_masked_fill_attributes_t {
   size_t struct_size;
   dg_scalar_t value;
 } dg_masked_fill_attributes_t;
+
+/* masked_select(x: T, mask: bool, count: int) -> y: T */
+#define DG_OP_MASKED_SELECT "masked_select"
+typedef struct dg_masked_select_attributes_t {
+  size_t struct_size;
+  int64_t count;
+} dg_masked_select_attributes_t;
 
 /* matmul(a: T, b: T) -> y: T */
 #define DG_OP_MATMUL "matmul"
@@ -900,6 +968,13 @@ typedef struct dg_nll_loss_attributes_t {
   int64_t ignore_index;
 } dg_nll_loss_attributes_t;
 
+/* nonzero(x: T, count: int) -> y: int64 */
+#define DG_OP_NONZERO "nonzero"
+typedef struct dg_nonzero_attributes_t {
+  size_t struct_size;
+  int64_t count;
+} dg_nonzero_attributes_t;
+
 /* norm(x: T, p: float, axis: axes, keepdim: bool) -> y: T */
 #define DG_OP_NORM "norm"
 typedef struct dg_norm_attributes_t {
@@ -920,6 +995,13 @@ typedef struct dg_normal_attributes_t {
   uint64_t seed;
   uint64_t offset;
 } dg_normal_attributes_t;
+
+/* one_hot(index: I, num_classes: int) -> y: int64 */
+#define DG_OP_ONE_HOT "one_hot"
+typedef struct dg_one_hot_attributes_t {
+  size_t struct_size;
+  int64_t num_classes;
+} dg_one_hot_attributes_t;
 
 /* pad(x: T, padding: ints, value: scalar) -> y: T */
 #define DG_OP_PAD "pad"
@@ -942,6 +1024,29 @@ typedef struct dg_prod_attributes_t {
   int32_t keepdim; /* 0 or 1 */
 } dg_prod_attributes_t;
 
+/* randint(shape: ints, low: int, high: int, dtype: dtype, seed: uint64, offset: uint64) -> y: T */
+#define DG_OP_RANDINT "randint"
+typedef struct dg_randint_attributes_t {
+  size_t struct_size;
+  const int64_t *shape;
+  size_t shape_count;
+  int64_t low;
+  int64_t high;
+  dg_dtype_t dtype;
+  uint64_t seed;
+  uint64_t offset;
+} dg_randint_attributes_t;
+
+/* randperm(n: int, dtype: dtype, seed: uint64, offset: uint64) -> y: T */
+#define DG_OP_RANDPERM "randperm"
+typedef struct dg_randperm_attributes_t {
+  size_t struct_size;
+  int64_t n;
+  dg_dtype_t dtype;
+  uint64_t seed;
+  uint64_t offset;
+} dg_randperm_attributes_t;
+
 /* reciprocal(x: T) -> y: T */
 #define DG_OP_RECIPROCAL "reciprocal"
 
@@ -950,6 +1055,14 @@ typedef struct dg_prod_attributes_t {
 
 /* remainder(a: T, b: T) -> y: T */
 #define DG_OP_REMAINDER "remainder"
+
+/* repeat(x: T, repeats: int, axis: axis) -> y: T */
+#define DG_OP_REPEAT "repeat"
+typedef struct dg_repeat_attributes_t {
+  size_t struct_size;
+  int64_t repeats;
+  int64_t axis; /* 0 <= axis < ndim */
+} dg_repeat_attributes_t;
 
 /* right_shift(a: T, b: T) -> y: T */
 #define DG_OP_RIGHT_SHIFT "right_shift"
@@ -981,6 +1094,16 @@ typedef struct dg_rmsprop_attributes_t {
   double momentum;
   int32_t maximize; /* 0 or 1 */
 } dg_rmsprop_attributes_t;
+
+/* roll(x: T, shifts: ints, axes: ints) -> y: T */
+#define DG_OP_ROLL "roll"
+typedef struct dg_roll_attributes_t {
+  size_t struct_size;
+  const int64_t *shifts;
+  size_t shifts_count;
+  const int64_t *axes;
+  size_t axes_count;
+} dg_roll_attributes_t;
 
 /* rotary_embedding(x: T, cos: T, sin: T, interleaved: bool) -> y: T */
 #define DG_OP_ROTARY_EMBEDDING "rotary_embedding"
@@ -1019,6 +1142,22 @@ typedef struct dg_scatter_attributes_t {
   int64_t axis; /* 0 <= axis < ndim */
   int32_t reduce; /* DG_SCATTER_REDUCE_* */
 } dg_scatter_attributes_t;
+
+/* scatter_reduce(x: T, index: I, source: T, axis: axis, reduce: enum) -> y: T */
+#define DG_OP_SCATTER_REDUCE "scatter_reduce"
+enum { DG_SCATTER_REDUCE_REDUCE_MAX = 0, DG_SCATTER_REDUCE_REDUCE_MIN = 1 };
+typedef struct dg_scatter_reduce_attributes_t {
+  size_t struct_size;
+  int64_t axis; /* 0 <= axis < ndim */
+  int32_t reduce; /* DG_SCATTER_REDUCE_REDUCE_* */
+} dg_scatter_reduce_attributes_t;
+
+/* searchsorted(sequence: T, values: T, right: bool) -> y: int64 */
+#define DG_OP_SEARCHSORTED "searchsorted"
+typedef struct dg_searchsorted_attributes_t {
+  size_t struct_size;
+  int32_t right; /* 0 or 1 */
+} dg_searchsorted_attributes_t;
 
 /* selu(x: T) -> y: T */
 #define DG_OP_SELU "selu"
@@ -1099,6 +1238,13 @@ typedef struct dg_sort_attributes_t {
 /* square(x: T) -> y: T */
 #define DG_OP_SQUARE "square"
 
+/* stack(tensors: T..., axis: int) -> y: T */
+#define DG_OP_STACK "stack"
+typedef struct dg_stack_attributes_t {
+  size_t struct_size;
+  int64_t axis;
+} dg_stack_attributes_t;
+
 /* sub(a: T, b: T) -> y: T */
 #define DG_OP_SUB "sub"
 
@@ -1116,6 +1262,29 @@ typedef struct dg_sum_attributes_t {
 
 /* tanh(x: T) -> y: T */
 #define DG_OP_TANH "tanh"
+
+/* topk(x: T, k: int, axis: axis, largest: bool) -> values: T, indices: int64 */
+#define DG_OP_TOPK "topk"
+typedef struct dg_topk_attributes_t {
+  size_t struct_size;
+  int64_t k;
+  int64_t axis; /* 0 <= axis < ndim */
+  int32_t largest; /* 0 or 1 */
+} dg_topk_attributes_t;
+
+/* tril(x: T, diagonal: int) -> y: T */
+#define DG_OP_TRIL "tril"
+typedef struct dg_tril_attributes_t {
+  size_t struct_size;
+  int64_t diagonal;
+} dg_tril_attributes_t;
+
+/* triu(x: T, diagonal: int) -> y: T */
+#define DG_OP_TRIU "triu"
+typedef struct dg_triu_attributes_t {
+  size_t struct_size;
+  int64_t diagonal;
+} dg_triu_attributes_t;
 
 /* trunc(x: T) -> y: T */
 #define DG_OP_TRUNC "trunc"

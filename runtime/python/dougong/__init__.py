@@ -25,7 +25,6 @@ from ._core import (
     device_count,
     device_names,
     dtype,
-    flip,
     float8_e4m3fn,
     float8_e5m2,
     float16,
@@ -52,20 +51,26 @@ from ._core import bool_ as bool
 from ._creation import (
     arange,
     asarray,
+    bernoulli,
     empty,
     empty_like,
+    eye,
     from_dlpack,
     from_numpy,
     full,
     full_like,
+    linspace,
+    normal,
     ones,
     ones_like,
     rand,
     rand_like,
+    randint,
     randn,
     randn_like,
     randperm,
     tensor,
+    uniform,
     zeros,
     zeros_like,
 )
@@ -103,7 +108,25 @@ from ._functions import (
 from ._ledger import LedgerRow, fallbacks, ledger, reset_fallbacks, strict
 from ._paths import get_cmake_dir, get_include
 from ._random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, set_rng_state
-from ._rearrange import argsort, index_add, index_select, one_hot, repeat, roll, tile, topk, tril, triu
+from ._rearrange import (
+    argsort,
+    diagonal,
+    flip,
+    index_add,
+    index_put,
+    index_select,
+    masked_select,
+    nonzero,
+    one_hot,
+    repeat,
+    roll,
+    searchsorted,
+    tile,
+    topk,
+    tril,
+    triu,
+    unfold,
+)
 from ._version import __version__
 from .jit import jit
 
@@ -115,7 +138,8 @@ elu embedding eq erf erfc exp exp2 expm1 floor floor_divide fmod gather ge gelu 
 hardtanh hypot isfinite isinf isnan layer_norm le leaky_relu left_shift lerp log log10 log1p log2 log_sigmoid
 log_softmax logaddexp logical_and logical_not logical_or logical_xor logsumexp lt masked_fill matmul max max_pool2d
 maximum mean min minimum mish mul ne neg norm pad pow prod reciprocal relu remainder right_shift round rsqrt scatter
-selu sigmoid sign silu sin sinh softmax softplus softsign sort sqrt square sub sum tan tanh trunc var where
+scatter_reduce selu sigmoid sign silu sin sinh softmax softplus softsign sort sqrt square sub sum tan tanh trunc var
+where
 """.split()
 globals().update({name: getattr(ops, name) for name in _PUBLIC_OPS})
 

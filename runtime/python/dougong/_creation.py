@@ -181,9 +181,77 @@ def randn_like(x: Tensor, *, dtype: Any = None, device: Any = None) -> Tensor:
     return randn(x.shape, dtype=dtype or x.dtype, device=device or x.device)
 
 
-def randperm(n: int, *, device: Any = None, generator: _random.Generator | None = None) -> Tensor:
-    """The integers 0 .. n - 1 in random order; the same order for the same seed on every device."""
-    import numpy as np
+def randint(
+    low: int,
+    high: int,
+    shape: _Shape,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    generator: _random.Generator | None = None,
+) -> Tensor:
+    """Integers from low to high - 1, each as likely as the others; int64 where no dtype is given."""
+    return _random.draw_wide(
+        _ops.randint, _sizes(shape), (low, high), dtype or _core.int64, _core.device(device), generator
+    )
 
-    draws = rand(n, dtype=_core.float64, device="cpu:0", generator=generator or _random.default_generator(device))
-    return tensor(np.argsort(draws.numpy(), kind="stable").astype(np.int64), device=device)
+
+def bernoulli(
+    p: float,
+    shape: _Shape,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    generator: _random.Generator | None = None,
+) -> Tensor:
+    """1 with probability p and 0 otherwise; float32 where no dtype is given."""
+    return _random.draw_wide(
+        _ops.bernoulli, _sizes(shape), (p,), dtype or _core.float32, _core.device(device), generator
+    )
+
+
+def randperm(n: int, *, dtype: Any = None, device: Any = None, generator: _random.Generator | None = None) -> Tensor:
+    """The integers 0 .. n - 1 in random order; the same order for the same seed on every device."""
+    device = _core.device(device)
+    generator = generator or _random.default_generator(device)
+    return _ops.randperm(n, dtype or _core.int64, generator.seed, generator.take(n, 8), device=device)
+
+
+def uniform(
+    low: float,
+    high: float,
+    shape: _Shape,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    generator: _random.Generator | None = None,
+) -> Tensor:
+    """Uniform in [low, high)."""
+    return rand(_sizes(shape), dtype=dtype, device=device, generator=generator) * (high - low) + low
+
+
+def normal(
+    mean: float,
+    std: float,
+    shape: _Shape,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    generator: _random.Generator | None = None,
+) -> Tensor:
+    """Normal with this mean and standard deviation."""
+    return randn(_sizes(shape), dtype=dtype, device=device, generator=generator) * std + mean
+
+
+def linspace(start: float, stop: float, num: int, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """`num` evenly spaced values, the first one start and the last one stop."""
+    return _ops.linspace(start, stop, num, dtype or _core.float32, device=device)
+
+
+def eye(rows: int, columns: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
+    """1 on diagonal k, 0 elsewhere."""
+    return _ops.eye(rows, rows if columns is None else columns, k, dtype or _core.float32, device=device)
+
+
+def _sizes(shape: _Shape) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)

@@ -30,7 +30,7 @@ def accepts_dim(function: Callable[..., Any]) -> Callable[..., Any]:
 @accepts_dim
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors of one shape, joined along a new axis."""
-    return _ops.cat([tensor.unsqueeze(axis) for tensor in tensors], axis)
+    return _ops.stack(tensors, axis)
 
 
 @accepts_dim

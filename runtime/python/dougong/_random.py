@@ -120,3 +120,17 @@ def draw(
     generator = generator or default_generator(device)
     first = generator.take(math.prod(shape), dtype.itemsize)
     return op(shape, dtype, generator.seed, first, device=device)
+
+
+def draw_wide(
+    op: object,
+    shape: tuple[int, ...],
+    options: tuple[float, ...],
+    dtype: _core.dtype,
+    device: object,
+    generator: Generator | None,
+) -> _core.Tensor:
+    """Calls an op that is made of uniform float64 numbers, whatever its dtype."""
+    generator = generator or default_generator(device)
+    first = generator.take(math.prod(shape), 8)
+    return op(shape, *options, dtype, generator.seed, first, device=device)

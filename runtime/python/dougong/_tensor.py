@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 from typing import Any
 
-from . import _autograd, _core, _creation, _functions, _numpy
+from . import _autograd, _core, _creation, _functions, _numpy, _rearrange
 from ._core import Tensor
 
 _ops = _core.ops
@@ -19,7 +19,7 @@ exp2 expm1 log2 log10 log1p reciprocal square sin cos tan asin acos atan sinh co
 round trunc isnan isinf isfinite bitwise_not
 floor_divide remainder fmod atan2 hypot copysign logaddexp logical_xor bitwise_and bitwise_or bitwise_xor left_shift
 right_shift clamp lerp addcmul addcdiv
-prod any all count_nonzero logsumexp norm argmin cumsum cumprod sort
+prod any all count_nonzero logsumexp norm argmin cumsum cumprod sort scatter_reduce
 """.split()
 # Ops that have a form which writes to the tensor itself, named with a trailing underscore.
 IN_PLACE = """
@@ -27,8 +27,13 @@ add sub mul div pow maximum minimum neg abs exp log sqrt rsqrt tanh sigmoid relu
 exp2 expm1 log2 log10 log1p reciprocal square sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc floor ceil
 round trunc bitwise_not
 floor_divide remainder fmod atan2 hypot copysign bitwise_and bitwise_or bitwise_xor left_shift right_shift clamp lerp
-addcmul addcdiv
+addcmul addcdiv scatter_reduce tril triu
 """.split()
+# Functions of other themes that are methods as well, and those that have a form with a trailing underscore.
+REARRANGING = """
+argsort diagonal flip index_add index_put index_select masked_select nonzero roll tile topk tril triu unfold
+""".split()
+REARRANGING_IN_PLACE = "index_add index_put".split()
 
 
 def method(function: Any) -> Any:
@@ -36,8 +41,8 @@ def method(function: Any) -> Any:
     return function
 
 
-def _in_place(name: str) -> Any:
-    op = getattr(_ops, name)
+def _in_place(name: str, module: Any = _ops) -> Any:
+    op = getattr(module, name)
 
     def function(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return op(self, *args, out=self, **kwargs)
@@ -52,6 +57,10 @@ def install() -> None:
         setattr(Tensor, name, getattr(_ops, name))
     for name in IN_PLACE:
         method(_in_place(name))
+    for name in REARRANGING:
+        setattr(Tensor, name, getattr(_rearrange, name))
+    for name in REARRANGING_IN_PLACE:
+        method(_in_place(name, _rearrange))
     Tensor.where = lambda self, condition, other: _ops.where(condition, self, other)
     Tensor.data = property(Tensor.detach, _core._set_data, doc="The same memory without a history.")
     Tensor.grad_fn = property(_core._grad_fn, doc="The name of the call that made the tensor, or None.")
@@ -255,7 +264,8 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return self.expand(other.shape)
 
 
-method(_functions.std)
+for _function in (_functions.std, _functions.split, _functions.chunk, _functions.narrow):
+    method(_function)
 
 
 @method

@@ -104,6 +104,9 @@ def argmax(
 def argmin(
     x: Tensor | float, axis: int | None = None, keepdim: bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor: ...
+def argsort(
+    x: Tensor | float, axis: int = -1, descending: bool = False, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def asin(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def asinh(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def atan(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
@@ -175,6 +178,16 @@ def batch_norm_backward(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]: ...
+def bernoulli(
+    shape: int | Sequence[int],
+    p: float = 0.5,
+    dtype: dtype = ...,
+    seed: int = ...,
+    offset: int = ...,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+    device: Device | str | None = None,
+) -> Tensor: ...
 def binary_cross_entropy(
     x: Tensor | float,
     target: Tensor | float,
@@ -372,6 +385,15 @@ def erfc(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -
 def exp(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def exp2(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def expm1(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def eye(
+    rows: int,
+    columns: int,
+    diagonal: int = 0,
+    dtype: dtype = ...,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+    device: Device | str | None = None,
+) -> Tensor: ...
 def floor(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def floor_divide(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def fmod(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
@@ -426,6 +448,25 @@ def huber_loss(
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
 def hypot(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def index_add(
+    x: Tensor | float,
+    index: Tensor | float,
+    source: Tensor | float,
+    axis: int,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def index_put(
+    x: Tensor | float,
+    index: Tensor | float,
+    source: Tensor | float,
+    accumulate: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def index_select(
+    x: Tensor | float, index: Tensor | float, axis: int, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def instance_norm(
     x: Tensor | float,
     weight: Tensor | None = None,
@@ -518,6 +559,15 @@ def lerp(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def linspace(
+    start: float,
+    stop: float,
+    count: int,
+    dtype: dtype,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+    device: Device | str | None = None,
+) -> Tensor: ...
 def log(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def log10(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def log1p(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
@@ -553,6 +603,9 @@ def lstm_cell(
 def lt(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def masked_fill(
     x: Tensor | float, mask: Tensor | float, value: float, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
+def masked_select(
+    x: Tensor | float, mask: Tensor | float, count: int, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor: ...
 def matmul(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def max(
@@ -635,6 +688,7 @@ def nll_loss(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def nonzero(x: Tensor | float, count: int, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def norm(
     x: Tensor | float,
     p: float = 2.0,
@@ -652,6 +706,7 @@ def normal(
     out: Tensor | tuple[Tensor, ...] | None = None,
     device: Device | str | None = None,
 ) -> Tensor: ...
+def one_hot(index: Tensor | float, num_classes: int, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def pad(
     x: Tensor | float, padding: int | Sequence[int], value: float = 0, *, out: Tensor | tuple[Tensor, ...] | None = None
 ) -> Tensor: ...
@@ -663,9 +718,32 @@ def prod(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
+def randint(
+    shape: int | Sequence[int],
+    low: int,
+    high: int,
+    dtype: dtype,
+    seed: int,
+    offset: int,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+    device: Device | str | None = None,
+) -> Tensor: ...
+def randperm(
+    n: int,
+    dtype: dtype,
+    seed: int,
+    offset: int,
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+    device: Device | str | None = None,
+) -> Tensor: ...
 def reciprocal(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def relu(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def remainder(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def repeat(
+    x: Tensor | float, repeats: int, axis: int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> Tensor: ...
 def right_shift(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def rms_norm(
     x: Tensor | float,
@@ -699,6 +777,13 @@ def rmsprop(
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+def roll(
+    x: Tensor | float,
+    shifts: int | Sequence[int],
+    axes: int | Sequence[int],
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
 def rotary_embedding(
     x: Tensor | float,
     cos: Tensor | float,
@@ -738,6 +823,22 @@ def scatter(
     source: Tensor | float,
     axis: int,
     reduce: str = "set",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def scatter_reduce(
+    x: Tensor | float,
+    index: Tensor | float,
+    source: Tensor | float,
+    axis: int,
+    reduce: str = "max",
+    *,
+    out: Tensor | tuple[Tensor, ...] | None = None,
+) -> Tensor: ...
+def searchsorted(
+    sequence: Tensor | float,
+    values: Tensor | float,
+    right: bool = False,
     *,
     out: Tensor | tuple[Tensor, ...] | None = None,
 ) -> Tensor: ...
@@ -782,6 +883,7 @@ def sort(
 ) -> tuple[Tensor, Tensor]: ...
 def sqrt(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def square(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def stack(tensors: Sequence[Tensor], axis: int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def sub(a: Tensor | float, b: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def sum(
     x: Tensor | float,
@@ -792,6 +894,11 @@ def sum(
 ) -> Tensor: ...
 def tan(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def tanh(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def topk(
+    x: Tensor | float, k: int, axis: int = -1, largest: bool = True, *, out: Tensor | tuple[Tensor, ...] | None = None
+) -> tuple[Tensor, Tensor]: ...
+def tril(x: Tensor | float, diagonal: int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
+def triu(x: Tensor | float, diagonal: int = 0, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def trunc(x: Tensor | float, *, out: Tensor | tuple[Tensor, ...] | None = None) -> Tensor: ...
 def uniform(
     shape: int | Sequence[int],
