@@ -537,6 +537,32 @@ Tensor argmin(const Arg &x, int64_t axis, bool keepdim) {
   return call_op(op_def(OpId::argmin), arguments, 1, &at)[0];
 }
 
+// ---- argsort
+static const dg_dtype_t argsort_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef argsort_types[] = {{"T", argsort_T, DG_DTYPE_NONE, false}};
+static const InputDef argsort_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef argsort_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_argsort_attributes_t, axis), false, 0, 0, -1, nullptr, "-1"},
+    {"descending", AttributeKind::boolean, offsetof(dg_argsort_attributes_t, descending), false, -1, 0, -1, nullptr, "False"}};
+static const dg_argsort_attributes_t argsort_defaults = {sizeof(dg_argsort_attributes_t), -1, 0};
+static const OutputDef argsort_outputs[] = {{"indices", -1, false, DG_DTYPE_INT64, -1}};
+static void argsort_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static void argsort_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_argsort_attributes_t *>(c.attributes);
+  const auto v_indices = sort(c.inputs[0], at.axis, bool(at.descending))[1];
+  y[0] = v_indices;
+}
+static const OpId argsort_parts[] = {OpId::sort, OpId::argsort};
+Tensor argsort(const Arg &x, int64_t axis, bool descending) {
+  dg_argsort_attributes_t at = argsort_defaults;
+  at.axis = axis;
+  at.descending = descending;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::argsort), arguments, 1, &at)[0];
+}
+
 // ---- asin
 static const dg_dtype_t asin_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef asin_types[] = {{"T", asin_T, DG_DTYPE_FLOAT32, false}};
@@ -665,7 +691,7 @@ static void avg_pool1d_require(const OpCall &c) {
   if (!(c.inputs[0].ndim() == 3)) reject(op_def(OpId::avg_pool1d), c, "x must have three axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool1d), c, "padding may be at most half of the window");
   if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool1d), c, "divisor_override must be positive, or 0 for the size of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1)})) reject(op_def(OpId::avg_pool1d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1)}, bool(at.ceil_mode))) reject(op_def(OpId::avg_pool1d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
 }
 static void avg_pool1d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool1d_attributes_t *>(c.attributes);
@@ -708,7 +734,7 @@ static void avg_pool2d_require(const OpCall &c) {
   if (!(c.inputs[0].ndim() == 4)) reject(op_def(OpId::avg_pool2d), c, "x must have four axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool2d), c, "padding may be at most half of the window");
   if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool2d), c, "divisor_override must be positive, or 0 for the size of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)})) reject(op_def(OpId::avg_pool2d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)}, bool(at.ceil_mode))) reject(op_def(OpId::avg_pool2d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
 }
 static void avg_pool2d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool2d_attributes_t *>(c.attributes);
@@ -759,7 +785,7 @@ static void avg_pool2d_backward_require(const OpCall &c) {
   if (!(c.inputs[0].ndim() == 4)) reject(op_def(OpId::avg_pool2d_backward), c, "dy must have four axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool2d_backward), c, "padding may be at most half of the window");
   if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool2d_backward), c, "divisor_override must be positive, or 0 for the size of the window");
-  if (!windows_fit(IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)})) reject(op_def(OpId::avg_pool2d_backward), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)}, bool(at.ceil_mode))) reject(op_def(OpId::avg_pool2d_backward), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
   if (!(c.inputs[0].shape() == pooled(IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1)}, bool(at.ceil_mode)))) reject(op_def(OpId::avg_pool2d_backward), c, "dy must have the shape of the result of avg_pool2d");
 }
 static void avg_pool2d_backward_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
@@ -811,7 +837,7 @@ static void avg_pool3d_require(const OpCall &c) {
   if (!(c.inputs[0].ndim() == 5)) reject(op_def(OpId::avg_pool3d), c, "x must have five axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::avg_pool3d), c, "padding may be at most half of the window");
   if (!(at.divisor_override >= 0)) reject(op_def(OpId::avg_pool3d), c, "divisor_override must be positive, or 0 for the size of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1), int64_t(1)})) reject(op_def(OpId::avg_pool3d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), Shape{int64_t(1), int64_t(1), int64_t(1)}, bool(at.ceil_mode))) reject(op_def(OpId::avg_pool3d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
 }
 static void avg_pool3d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_avg_pool3d_attributes_t *>(c.attributes);
@@ -931,6 +957,41 @@ Outputs batch_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, cons
   at.running = running;
   Arg arguments[] = {dy, x, weight, mean, var};
   return call_op(op_def(OpId::batch_norm_backward), arguments, 5, &at);
+}
+
+// ---- bernoulli
+static const dg_dtype_t bernoulli_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef bernoulli_types[] = {{"T", bernoulli_T, DG_DTYPE_NONE, false}};
+static const AttributeDef bernoulli_attributes[] = {
+    {"shape", AttributeKind::ints, offsetof(dg_bernoulli_attributes_t, shape), true, -1, 0, -1, nullptr, ""},
+    {"p", AttributeKind::real, offsetof(dg_bernoulli_attributes_t, p), false, -1, 0, -1, nullptr, "0.5"},
+    {"dtype", AttributeKind::dtype, offsetof(dg_bernoulli_attributes_t, dtype), true, -1, 0, 0, nullptr, ""},
+    {"seed", AttributeKind::uint64, offsetof(dg_bernoulli_attributes_t, seed), true, -1, 0, -1, nullptr, ""},
+    {"offset", AttributeKind::uint64, offsetof(dg_bernoulli_attributes_t, offset), true, -1, 0, -1, nullptr, ""}};
+static const dg_bernoulli_attributes_t bernoulli_defaults = {sizeof(dg_bernoulli_attributes_t), nullptr, 0, 0.5, 0, 0, 0};
+static const OutputDef bernoulli_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void bernoulli_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_bernoulli_attributes_t *>(c.attributes);
+  if (!((at.p >= 0) && (at.p <= 1))) reject(op_def(OpId::bernoulli), c, "p must be from 0 to 1");
+}
+static void bernoulli_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_bernoulli_attributes_t *>(c.attributes);
+  shapes[0] = IntList(at.shape, at.shape_count);
+}
+static void bernoulli_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_bernoulli_attributes_t *>(c.attributes);
+  const auto v_y = cast(lt(uniform(IntList(at.shape, at.shape_count), DG_DTYPE_FLOAT64, at.seed, at.offset, device), at.p), at.dtype);
+  y[0] = v_y;
+}
+static const OpId bernoulli_parts[] = {OpId::cast, OpId::lt, OpId::uniform, OpId::bernoulli};
+Tensor bernoulli(IntList shape, double p, dg_dtype_t dtype, uint64_t seed, uint64_t offset, Device &device) {
+  dg_bernoulli_attributes_t at = bernoulli_defaults;
+  at.shape = shape.data, at.shape_count = shape.count;
+  at.p = p;
+  at.dtype = dtype;
+  at.seed = seed;
+  at.offset = offset;
+  return call_op(op_def(OpId::bernoulli), nullptr, 0, &at, &device)[0];
 }
 
 // ---- binary_cross_entropy
@@ -2136,6 +2197,39 @@ Tensor expm1(const Arg &x) {
   return call_op(op_def(OpId::expm1), arguments, 1, nullptr)[0];
 }
 
+// ---- eye
+static const dg_dtype_t eye_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef eye_types[] = {{"T", eye_T, DG_DTYPE_NONE, false}};
+static const AttributeDef eye_attributes[] = {
+    {"rows", AttributeKind::integer, offsetof(dg_eye_attributes_t, rows), true, -1, 0, -1, nullptr, ""},
+    {"columns", AttributeKind::integer, offsetof(dg_eye_attributes_t, columns), true, -1, 0, -1, nullptr, ""},
+    {"diagonal", AttributeKind::integer, offsetof(dg_eye_attributes_t, diagonal), false, -1, 0, -1, nullptr, "0"},
+    {"dtype", AttributeKind::dtype, offsetof(dg_eye_attributes_t, dtype), true, -1, 0, 0, nullptr, ""}};
+static const dg_eye_attributes_t eye_defaults = {sizeof(dg_eye_attributes_t), 0, 0, 0, 0};
+static const OutputDef eye_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void eye_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_eye_attributes_t *>(c.attributes);
+  if (!((at.rows >= 0) && (at.columns >= 0))) reject(op_def(OpId::eye), c, "rows and columns may not be negative");
+}
+static void eye_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_eye_attributes_t *>(c.attributes);
+  shapes[0] = Shape{int64_t(at.rows), int64_t(at.columns)};
+}
+static void eye_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_eye_attributes_t *>(c.attributes);
+  const auto v_y = cast(eq(columns_less_rows(Shape{int64_t(at.rows), int64_t(at.columns)}, device), at.diagonal), at.dtype);
+  y[0] = v_y;
+}
+static const OpId eye_parts[] = {OpId::cast, OpId::eq, OpId::eye};
+Tensor eye(int64_t rows, int64_t columns, int64_t diagonal, dg_dtype_t dtype, Device &device) {
+  dg_eye_attributes_t at = eye_defaults;
+  at.rows = rows;
+  at.columns = columns;
+  at.diagonal = diagonal;
+  at.dtype = dtype;
+  return call_op(op_def(OpId::eye), nullptr, 0, &at, &device)[0];
+}
+
 // ---- floor
 static const dg_dtype_t floor_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
 static const TypeDef floor_types[] = {{"T", floor_T, DG_DTYPE_NONE, false}};
@@ -2335,13 +2429,12 @@ static void group_norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
 static void group_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_group_norm_attributes_t *>(c.attributes);
   const auto v_rows = reshape(wide(c.inputs[0]), Shape{int64_t(c.inputs[0].shape()[0]), int64_t(at.groups), int64_t((count_of(trailing(c.inputs[0].shape(), (c.inputs[0].ndim() - 1))) / at.groups))});
-  const auto v_centred = (v_rows - mean(v_rows, Shape{int64_t(2)}, true));
-  const auto v_normal = reshape((v_centred * rsqrt((mean(square(v_centred), Shape{int64_t(2)}, true) + at.epsilon))), c.inputs[0].shape());
+  const auto v_normal = reshape(layer_norm(v_rows, Tensor(), Tensor(), 1, at.epsilon)[0], c.inputs[0].shape());
   const auto v_scaled = (given(c.inputs[1]) ? (v_normal * per_channel(wide(c.inputs[1]), c.inputs[0].ndim())) : v_normal);
   const auto v_y = (given(c.inputs[2]) ? (v_scaled + per_channel(wide(c.inputs[2]), c.inputs[0].ndim())) : v_scaled);
   y[0] = v_y;
 }
-static const OpId group_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::group_norm};
+static const OpId group_norm_parts[] = {OpId::layer_norm, OpId::group_norm};
 Tensor group_norm(const Arg &x, const Arg &weight, const Arg &bias, int64_t groups, double epsilon) {
   dg_group_norm_attributes_t at = group_norm_defaults;
   at.groups = groups;
@@ -2545,6 +2638,117 @@ Tensor hypot(const Arg &a, const Arg &b) {
   return call_op(op_def(OpId::hypot), arguments, 2, nullptr)[0];
 }
 
+// ---- index_add
+static const dg_dtype_t index_add_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const dg_dtype_t index_add_I[] = {DG_DTYPE_INT64, DG_DTYPE_INT32, DG_DTYPE_NONE};
+static const TypeDef index_add_types[] = {{"T", index_add_T, DG_DTYPE_NONE, false}, {"I", index_add_I, DG_DTYPE_NONE, true}};
+static const InputDef index_add_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"index", 1, false, DG_DTYPE_NONE, false, false}, {"source", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef index_add_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_index_add_attributes_t, axis), true, 0, 0, -1, nullptr, ""}};
+static const dg_index_add_attributes_t index_add_defaults = {sizeof(dg_index_add_attributes_t), 0};
+static const OutputDef index_add_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void index_add_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_index_add_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].ndim() >= 1) && (c.inputs[1].ndim() == 1))) reject(op_def(OpId::index_add), c, "x must have an axis, and index must be a vector");
+  if (!(c.inputs[2].shape() == resized(c.inputs[0].shape(), at.axis, c.inputs[1].shape()[0]))) reject(op_def(OpId::index_add), c, "source must have the shape of x, and on the axis one slice for each index");
+}
+static void index_add_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static const uint16_t index_add_saves_inputs[] = {0, 0, 2};
+static const uint16_t index_add_saves_outputs[] = {0, 0, 0};
+static const bool index_add_differentiable[] = {true, false, true};
+static void index_add_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_index_add_attributes_t>();
+  if (g.needs(0)) g.set(0, g.gradient(0));
+  if (g.needs(2)) g.set(2, index_select(g.gradient(0), g.input(1), at.axis));
+}
+static void index_add_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_index_add_attributes_t *>(c.attributes);
+  const auto v_y = scatter(c.inputs[0], index_along(c.inputs[0].shape(), c.inputs[1], at.axis), c.inputs[2], at.axis, DG_SCATTER_REDUCE_ADD);
+  y[0] = v_y;
+}
+static const OpId index_add_parts[] = {OpId::scatter, OpId::index_add};
+Tensor index_add(const Arg &x, const Arg &index, const Arg &source, int64_t axis) {
+  dg_index_add_attributes_t at = index_add_defaults;
+  at.axis = axis;
+  Arg arguments[] = {x, index, source};
+  return call_op(op_def(OpId::index_add), arguments, 3, &at)[0];
+}
+
+// ---- index_put
+static const dg_dtype_t index_put_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const dg_dtype_t index_put_I[] = {DG_DTYPE_INT64, DG_DTYPE_INT32, DG_DTYPE_NONE};
+static const TypeDef index_put_types[] = {{"T", index_put_T, DG_DTYPE_NONE, false}, {"I", index_put_I, DG_DTYPE_NONE, true}};
+static const InputDef index_put_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"index", 1, false, DG_DTYPE_NONE, false, false}, {"source", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef index_put_attributes[] = {
+    {"accumulate", AttributeKind::boolean, offsetof(dg_index_put_attributes_t, accumulate), false, -1, 0, -1, nullptr, "False"}};
+static const dg_index_put_attributes_t index_put_defaults = {sizeof(dg_index_put_attributes_t), 0};
+static const OutputDef index_put_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void index_put_require(const OpCall &c) {
+  if (!((c.inputs[1].ndim() >= 1) && (c.inputs[1].shape()[0] >= 1) && (c.inputs[1].shape()[0] <= c.inputs[0].ndim()))) reject(op_def(OpId::index_put), c, "index must have a first axis with one entry for each of the axes of x that are indexed");
+  if (!(c.inputs[2].shape() == joined(trailing(c.inputs[1].shape(), (c.inputs[1].ndim() - 1)), trailing(c.inputs[0].shape(), (c.inputs[0].ndim() - c.inputs[1].shape()[0]))))) reject(op_def(OpId::index_put), c, "source must have the shape of each tensor of indices, then that of the other axes of x");
+}
+static void index_put_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static const uint16_t index_put_saves_inputs[] = {2, 0, 2};
+static const uint16_t index_put_saves_outputs[] = {0, 0, 0};
+static const bool index_put_differentiable[] = {true, false, true};
+static void index_put_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_index_put_attributes_t>();
+  if (g.needs(0)) g.set(0, (bool(at.accumulate) ? g.gradient(0) : index_put(g.gradient(0), g.input(1), zeros_like(g.meta(2)), false)));
+  if (g.needs(2)) g.set(2, index_get(g.gradient(0), g.input(1)));
+}
+static void index_put_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_index_put_attributes_t *>(c.attributes);
+  const auto v_y = put_at(c.inputs[0], c.inputs[1], c.inputs[2], bool(at.accumulate));
+  y[0] = v_y;
+}
+static const OpId index_put_parts[] = {OpId::index_put};
+Tensor index_put(const Arg &x, const Arg &index, const Arg &source, bool accumulate) {
+  dg_index_put_attributes_t at = index_put_defaults;
+  at.accumulate = accumulate;
+  Arg arguments[] = {x, index, source};
+  return call_op(op_def(OpId::index_put), arguments, 3, &at)[0];
+}
+
+// ---- index_select
+static const dg_dtype_t index_select_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const dg_dtype_t index_select_I[] = {DG_DTYPE_INT64, DG_DTYPE_INT32, DG_DTYPE_NONE};
+static const TypeDef index_select_types[] = {{"T", index_select_T, DG_DTYPE_NONE, false}, {"I", index_select_I, DG_DTYPE_NONE, true}};
+static const InputDef index_select_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"index", 1, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef index_select_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_index_select_attributes_t, axis), true, 0, 0, -1, nullptr, ""}};
+static const dg_index_select_attributes_t index_select_defaults = {sizeof(dg_index_select_attributes_t), 0};
+static const OutputDef index_select_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void index_select_require(const OpCall &c) {
+  if (!((c.inputs[0].ndim() >= 1) && (c.inputs[1].ndim() == 1))) reject(op_def(OpId::index_select), c, "x must have an axis, and index must be a vector");
+}
+static void index_select_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_index_select_attributes_t *>(c.attributes);
+  shapes[0] = resized(c.inputs[0].shape(), at.axis, c.inputs[1].shape()[0]);
+}
+static const uint16_t index_select_saves_inputs[] = {2, 0};
+static const uint16_t index_select_saves_outputs[] = {0, 0};
+static const bool index_select_differentiable[] = {true, false};
+static void index_select_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_index_select_attributes_t>();
+  if (g.needs(0)) g.set(0, index_add(zeros_like(g.meta(0)), g.input(1), g.gradient(0), at.axis));
+}
+static void index_select_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_index_select_attributes_t *>(c.attributes);
+  const auto v_y = gather(c.inputs[0], index_along(c.inputs[0].shape(), c.inputs[1], at.axis), at.axis);
+  y[0] = v_y;
+}
+static const OpId index_select_parts[] = {OpId::gather, OpId::index_select};
+Tensor index_select(const Arg &x, const Arg &index, int64_t axis) {
+  dg_index_select_attributes_t at = index_select_defaults;
+  at.axis = axis;
+  Arg arguments[] = {x, index};
+  return call_op(op_def(OpId::index_select), arguments, 2, &at)[0];
+}
+
 // ---- instance_norm
 static const dg_dtype_t instance_norm_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef instance_norm_types[] = {{"T", instance_norm_T, DG_DTYPE_NONE, false}};
@@ -2562,15 +2766,12 @@ static void instance_norm_infer([[maybe_unused]] const OpCall &c, Shape *shapes)
 }
 static void instance_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_instance_norm_attributes_t *>(c.attributes);
-  const auto v_w = wide(c.inputs[0]);
-  const auto v_last = last_axes(c.inputs[0].ndim(), (c.inputs[0].ndim() - 2));
-  const auto v_centred = (v_w - mean(v_w, v_last, true));
-  const auto v_normal = (v_centred * rsqrt((mean(square(v_centred), v_last, true) + at.epsilon)));
+  const auto v_normal = layer_norm(wide(c.inputs[0]), Tensor(), Tensor(), (c.inputs[0].ndim() - 2), at.epsilon)[0];
   const auto v_scaled = (given(c.inputs[1]) ? (v_normal * per_channel(wide(c.inputs[1]), c.inputs[0].ndim())) : v_normal);
   const auto v_y = (given(c.inputs[2]) ? (v_scaled + per_channel(wide(c.inputs[2]), c.inputs[0].ndim())) : v_scaled);
   y[0] = v_y;
 }
-static const OpId instance_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::instance_norm};
+static const OpId instance_norm_parts[] = {OpId::layer_norm, OpId::instance_norm};
 Tensor instance_norm(const Arg &x, const Arg &weight, const Arg &bias, double epsilon) {
   dg_instance_norm_attributes_t at = instance_norm_defaults;
   at.epsilon = epsilon;
@@ -3025,6 +3226,39 @@ Tensor lerp(const Arg &start, const Arg &end, const Arg &weight) {
   return call_op(op_def(OpId::lerp), arguments, 3, nullptr)[0];
 }
 
+// ---- linspace
+static const dg_dtype_t linspace_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
+static const TypeDef linspace_types[] = {{"T", linspace_T, DG_DTYPE_NONE, false}};
+static const AttributeDef linspace_attributes[] = {
+    {"start", AttributeKind::real, offsetof(dg_linspace_attributes_t, start), true, -1, 0, -1, nullptr, ""},
+    {"stop", AttributeKind::real, offsetof(dg_linspace_attributes_t, stop), true, -1, 0, -1, nullptr, ""},
+    {"count", AttributeKind::integer, offsetof(dg_linspace_attributes_t, count), true, -1, 0, -1, nullptr, ""},
+    {"dtype", AttributeKind::dtype, offsetof(dg_linspace_attributes_t, dtype), true, -1, 0, 0, nullptr, ""}};
+static const dg_linspace_attributes_t linspace_defaults = {sizeof(dg_linspace_attributes_t), 0, 0, 0, 0};
+static const OutputDef linspace_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void linspace_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_linspace_attributes_t *>(c.attributes);
+  if (!(at.count >= 0)) reject(op_def(OpId::linspace), c, "count may not be negative");
+}
+static void linspace_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_linspace_attributes_t *>(c.attributes);
+  shapes[0] = Shape{int64_t(at.count)};
+}
+static void linspace_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_linspace_attributes_t *>(c.attributes);
+  const auto v_y = evenly_spaced(at.start, at.stop, at.count, at.dtype, device);
+  y[0] = v_y;
+}
+static const OpId linspace_parts[] = {OpId::linspace};
+Tensor linspace(double start, double stop, int64_t count, dg_dtype_t dtype, Device &device) {
+  dg_linspace_attributes_t at = linspace_defaults;
+  at.start = start;
+  at.stop = stop;
+  at.count = count;
+  at.dtype = dtype;
+  return call_op(op_def(OpId::linspace), nullptr, 0, &at, &device)[0];
+}
+
 // ---- log
 static const dg_dtype_t log_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef log_types[] = {{"T", log_T, DG_DTYPE_FLOAT32, false}};
@@ -3372,6 +3606,37 @@ Tensor masked_fill(const Arg &x, const Arg &mask, Scalar value) {
   return call_op(op_def(OpId::masked_fill), arguments, 2, &at)[0];
 }
 
+// ---- masked_select
+static const dg_dtype_t masked_select_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef masked_select_types[] = {{"T", masked_select_T, DG_DTYPE_NONE, false}};
+static const InputDef masked_select_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"mask", -1, false, DG_DTYPE_BOOL, false, false}};
+static const AttributeDef masked_select_attributes[] = {
+    {"count", AttributeKind::integer, offsetof(dg_masked_select_attributes_t, count), true, -1, 0, -1, nullptr, ""}};
+static const dg_masked_select_attributes_t masked_select_defaults = {sizeof(dg_masked_select_attributes_t), 0};
+static const OutputDef masked_select_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void masked_select_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_masked_select_attributes_t *>(c.attributes);
+  if (!(c.inputs[1].shape() == c.inputs[0].shape())) reject(op_def(OpId::masked_select), c, "mask must have the shape of x");
+  if (!count_fits(at.count, c.inputs[0].shape())) reject(op_def(OpId::masked_select), c, "count must be the number of places where mask is true");
+}
+static void masked_select_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_masked_select_attributes_t *>(c.attributes);
+  shapes[0] = Shape{int64_t(at.count)};
+}
+static void masked_select_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_masked_select_attributes_t *>(c.attributes);
+  const auto v_places = reshape(nonzero(reshape(c.inputs[1], Shape{int64_t(count_of(c.inputs[0].shape()))}), at.count), Shape{int64_t(at.count)});
+  const auto v_y = gather(reshape(c.inputs[0], Shape{int64_t(count_of(c.inputs[0].shape()))}), v_places, 0);
+  y[0] = v_y;
+}
+static const OpId masked_select_parts[] = {OpId::gather, OpId::nonzero, OpId::masked_select};
+Tensor masked_select(const Arg &x, const Arg &mask, int64_t count) {
+  dg_masked_select_attributes_t at = masked_select_defaults;
+  at.count = count;
+  Arg arguments[] = {x, mask};
+  return call_op(op_def(OpId::masked_select), arguments, 2, &at)[0];
+}
+
 // ---- matmul
 static const dg_dtype_t matmul_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT64, DG_DTYPE_INT32, DG_DTYPE_NONE};
 static const TypeDef matmul_types[] = {{"T", matmul_T, DG_DTYPE_NONE, false}};
@@ -3446,7 +3711,7 @@ static void max_pool1d_require(const OpCall &c) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool1d_attributes_t *>(c.attributes);
   if (!(c.inputs[0].ndim() == 3)) reject(op_def(OpId::max_pool1d), c, "x must have three axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::max_pool1d), c, "padding may be at most half of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::max_pool1d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool1d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
   if (!windows_meet(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool1d), c, "each window must hold an element of x: one that lies in the padding alone has no greatest value; use less padding or dilation");
 }
 static void max_pool1d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
@@ -3492,7 +3757,7 @@ static void max_pool2d_require(const OpCall &c) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool2d_attributes_t *>(c.attributes);
   if (!(c.inputs[0].ndim() == 4)) reject(op_def(OpId::max_pool2d), c, "x must have four axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::max_pool2d), c, "padding may be at most half of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::max_pool2d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool2d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
   if (!windows_meet(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool2d), c, "each window must hold an element of x: one that lies in the padding alone has no greatest value; use less padding or dilation");
 }
 static void max_pool2d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
@@ -3566,7 +3831,7 @@ static void max_pool3d_require(const OpCall &c) {
   [[maybe_unused]] const auto &at = *static_cast<const dg_max_pool3d_attributes_t *>(c.attributes);
   if (!(c.inputs[0].ndim() == 5)) reject(op_def(OpId::max_pool3d), c, "x must have five axes");
   if (!pool_padding_fits(IntList(at.kernel_size, at.kernel_size_count), IntList(at.padding, at.padding_count))) reject(op_def(OpId::max_pool3d), c, "padding may be at most half of the window");
-  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count))) reject(op_def(OpId::max_pool3d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
+  if (!windows_fit(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool3d), c, "stride and dilation must be positive, padding not negative, and the window may not be larger than the padded axis");
   if (!windows_meet(c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), IntList(at.dilation, at.dilation_count), bool(at.ceil_mode))) reject(op_def(OpId::max_pool3d), c, "each window must hold an element of x: one that lies in the padding alone has no greatest value; use less padding or dilation");
 }
 static void max_pool3d_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
@@ -3851,6 +4116,35 @@ Tensor nll_loss(const Arg &x, const Arg &target, const Arg &weight, int32_t redu
   return call_op(op_def(OpId::nll_loss), arguments, 3, &at)[0];
 }
 
+// ---- nonzero
+static const dg_dtype_t nonzero_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef nonzero_types[] = {{"T", nonzero_T, DG_DTYPE_NONE, false}};
+static const InputDef nonzero_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef nonzero_attributes[] = {
+    {"count", AttributeKind::integer, offsetof(dg_nonzero_attributes_t, count), true, -1, 0, -1, nullptr, ""}};
+static const dg_nonzero_attributes_t nonzero_defaults = {sizeof(dg_nonzero_attributes_t), 0};
+static const OutputDef nonzero_outputs[] = {{"y", -1, false, DG_DTYPE_INT64, -1}};
+static void nonzero_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_nonzero_attributes_t *>(c.attributes);
+  if (!count_fits(at.count, c.inputs[0].shape())) reject(op_def(OpId::nonzero), c, "count must be the number of elements that are not zero");
+}
+static void nonzero_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_nonzero_attributes_t *>(c.attributes);
+  shapes[0] = Shape{int64_t(at.count), int64_t(c.inputs[0].ndim())};
+}
+static void nonzero_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_nonzero_attributes_t *>(c.attributes);
+  const auto v_y = unravelled(nonzero_places(c.inputs[0], at.count), c.inputs[0].shape());
+  y[0] = v_y;
+}
+static const OpId nonzero_parts[] = {OpId::nonzero};
+Tensor nonzero(const Arg &x, int64_t count) {
+  dg_nonzero_attributes_t at = nonzero_defaults;
+  at.count = count;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::nonzero), arguments, 1, &at)[0];
+}
+
 // ---- norm
 static const dg_dtype_t norm_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef norm_types[] = {{"T", norm_T, DG_DTYPE_FLOAT32, false}};
@@ -3902,6 +4196,35 @@ Tensor normal(IntList shape, dg_dtype_t dtype, uint64_t seed, uint64_t offset, D
   at.seed = seed;
   at.offset = offset;
   return call_op(op_def(OpId::normal), nullptr, 0, &at, &device)[0];
+}
+
+// ---- one_hot
+static const dg_dtype_t one_hot_I[] = {DG_DTYPE_INT64, DG_DTYPE_INT32, DG_DTYPE_NONE};
+static const TypeDef one_hot_types[] = {{"I", one_hot_I, DG_DTYPE_NONE, true}};
+static const InputDef one_hot_inputs[] = {{"index", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef one_hot_attributes[] = {
+    {"num_classes", AttributeKind::integer, offsetof(dg_one_hot_attributes_t, num_classes), true, -1, 0, -1, nullptr, ""}};
+static const dg_one_hot_attributes_t one_hot_defaults = {sizeof(dg_one_hot_attributes_t), 0};
+static const OutputDef one_hot_outputs[] = {{"y", -1, false, DG_DTYPE_INT64, -1}};
+static void one_hot_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_one_hot_attributes_t *>(c.attributes);
+  if (!(at.num_classes >= 0)) reject(op_def(OpId::one_hot), c, "num_classes may not be negative");
+}
+static void one_hot_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_one_hot_attributes_t *>(c.attributes);
+  shapes[0] = joined(c.inputs[0].shape(), Shape{int64_t(at.num_classes)});
+}
+static void one_hot_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_one_hot_attributes_t *>(c.attributes);
+  const auto v_y = cast(eq(unsqueeze(c.inputs[0], c.inputs[0].ndim()), arange(0, 1, at.num_classes, DG_DTYPE_INT64, device)), DG_DTYPE_INT64);
+  y[0] = v_y;
+}
+static const OpId one_hot_parts[] = {OpId::arange, OpId::cast, OpId::eq, OpId::one_hot};
+Tensor one_hot(const Arg &index, int64_t num_classes) {
+  dg_one_hot_attributes_t at = one_hot_defaults;
+  at.num_classes = num_classes;
+  Arg arguments[] = {index};
+  return call_op(op_def(OpId::one_hot), arguments, 1, &at)[0];
 }
 
 // ---- pad
@@ -3982,6 +4305,77 @@ Tensor prod(const Arg &x, IntList axis, bool keepdim) {
   return call_op(op_def(OpId::prod), arguments, 1, &at)[0];
 }
 
+// ---- randint
+static const dg_dtype_t randint_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef randint_types[] = {{"T", randint_T, DG_DTYPE_NONE, false}};
+static const AttributeDef randint_attributes[] = {
+    {"shape", AttributeKind::ints, offsetof(dg_randint_attributes_t, shape), true, -1, 0, -1, nullptr, ""},
+    {"low", AttributeKind::integer, offsetof(dg_randint_attributes_t, low), true, -1, 0, -1, nullptr, ""},
+    {"high", AttributeKind::integer, offsetof(dg_randint_attributes_t, high), true, -1, 0, -1, nullptr, ""},
+    {"dtype", AttributeKind::dtype, offsetof(dg_randint_attributes_t, dtype), true, -1, 0, 0, nullptr, ""},
+    {"seed", AttributeKind::uint64, offsetof(dg_randint_attributes_t, seed), true, -1, 0, -1, nullptr, ""},
+    {"offset", AttributeKind::uint64, offsetof(dg_randint_attributes_t, offset), true, -1, 0, -1, nullptr, ""}};
+static const dg_randint_attributes_t randint_defaults = {sizeof(dg_randint_attributes_t), nullptr, 0, 0, 0, 0, 0, 0};
+static const OutputDef randint_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void randint_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_randint_attributes_t *>(c.attributes);
+  if (!((at.high > at.low) && ((at.high - at.low) <= 9007199254740992))) reject(op_def(OpId::randint), c, "high must be greater than low, by at most 2 to the power 53");
+}
+static void randint_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_randint_attributes_t *>(c.attributes);
+  shapes[0] = IntList(at.shape, at.shape_count);
+}
+static void randint_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_randint_attributes_t *>(c.attributes);
+  const auto v_steps = floor(mul(uniform(IntList(at.shape, at.shape_count), DG_DTYPE_FLOAT64, at.seed, at.offset, device), (at.high - at.low)));
+  const auto v_y = cast(add(cast(v_steps, DG_DTYPE_INT64), at.low), at.dtype);
+  y[0] = v_y;
+}
+static const OpId randint_parts[] = {OpId::add, OpId::cast, OpId::floor, OpId::mul, OpId::uniform, OpId::randint};
+Tensor randint(IntList shape, int64_t low, int64_t high, dg_dtype_t dtype, uint64_t seed, uint64_t offset, Device &device) {
+  dg_randint_attributes_t at = randint_defaults;
+  at.shape = shape.data, at.shape_count = shape.count;
+  at.low = low;
+  at.high = high;
+  at.dtype = dtype;
+  at.seed = seed;
+  at.offset = offset;
+  return call_op(op_def(OpId::randint), nullptr, 0, &at, &device)[0];
+}
+
+// ---- randperm
+static const dg_dtype_t randperm_T[] = {DG_DTYPE_INT64, DG_DTYPE_INT32, DG_DTYPE_NONE};
+static const TypeDef randperm_types[] = {{"T", randperm_T, DG_DTYPE_NONE, false}};
+static const AttributeDef randperm_attributes[] = {
+    {"n", AttributeKind::integer, offsetof(dg_randperm_attributes_t, n), true, -1, 0, -1, nullptr, ""},
+    {"dtype", AttributeKind::dtype, offsetof(dg_randperm_attributes_t, dtype), true, -1, 0, 0, nullptr, ""},
+    {"seed", AttributeKind::uint64, offsetof(dg_randperm_attributes_t, seed), true, -1, 0, -1, nullptr, ""},
+    {"offset", AttributeKind::uint64, offsetof(dg_randperm_attributes_t, offset), true, -1, 0, -1, nullptr, ""}};
+static const dg_randperm_attributes_t randperm_defaults = {sizeof(dg_randperm_attributes_t), 0, 0, 0, 0};
+static const OutputDef randperm_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void randperm_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_randperm_attributes_t *>(c.attributes);
+  if (!(at.n >= 0)) reject(op_def(OpId::randperm), c, "n may not be negative");
+}
+static void randperm_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_randperm_attributes_t *>(c.attributes);
+  shapes[0] = Shape{int64_t(at.n)};
+}
+static void randperm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_randperm_attributes_t *>(c.attributes);
+  const auto v_y = cast(sort(uniform(Shape{int64_t(at.n)}, DG_DTYPE_FLOAT64, at.seed, at.offset, device), 0, false)[1], at.dtype);
+  y[0] = v_y;
+}
+static const OpId randperm_parts[] = {OpId::cast, OpId::sort, OpId::uniform, OpId::randperm};
+Tensor randperm(int64_t n, dg_dtype_t dtype, uint64_t seed, uint64_t offset, Device &device) {
+  dg_randperm_attributes_t at = randperm_defaults;
+  at.n = n;
+  at.dtype = dtype;
+  at.seed = seed;
+  at.offset = offset;
+  return call_op(op_def(OpId::randperm), nullptr, 0, &at, &device)[0];
+}
+
 // ---- reciprocal
 static const dg_dtype_t reciprocal_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_NONE};
 static const TypeDef reciprocal_types[] = {{"T", reciprocal_T, DG_DTYPE_FLOAT32, false}};
@@ -4039,6 +4433,37 @@ static void remainder_gradient(GradCall &g) {
 Tensor remainder(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::remainder), arguments, 2, nullptr)[0];
+}
+
+// ---- repeat
+static const dg_dtype_t repeat_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef repeat_types[] = {{"T", repeat_T, DG_DTYPE_NONE, false}};
+static const InputDef repeat_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef repeat_attributes[] = {
+    {"repeats", AttributeKind::integer, offsetof(dg_repeat_attributes_t, repeats), true, -1, 0, -1, nullptr, ""},
+    {"axis", AttributeKind::axis, offsetof(dg_repeat_attributes_t, axis), false, 0, 0, -1, nullptr, "0"}};
+static const dg_repeat_attributes_t repeat_defaults = {sizeof(dg_repeat_attributes_t), 0, 0};
+static const OutputDef repeat_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void repeat_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_repeat_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].ndim() >= 1) && (at.repeats >= 0))) reject(op_def(OpId::repeat), c, "x must have an axis, and repeats may not be negative");
+}
+static void repeat_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_repeat_attributes_t *>(c.attributes);
+  shapes[0] = resized(c.inputs[0].shape(), at.axis, (c.inputs[0].shape()[at.axis] * at.repeats));
+}
+static void repeat_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_repeat_attributes_t *>(c.attributes);
+  const auto v_y = repeated(c.inputs[0], at.repeats, at.axis);
+  y[0] = v_y;
+}
+static const OpId repeat_parts[] = {OpId::repeat};
+Tensor repeat(const Arg &x, int64_t repeats, int64_t axis) {
+  dg_repeat_attributes_t at = repeat_defaults;
+  at.repeats = repeats;
+  at.axis = axis;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::repeat), arguments, 1, &at)[0];
 }
 
 // ---- right_shift
@@ -4186,6 +4611,43 @@ Outputs rmsprop(const Arg &parameter, const Arg &gradient, const Arg &square_avg
   at.maximize = maximize;
   Arg arguments[] = {parameter, gradient, square_avg, gradient_avg, momentum_buffer};
   return call_op(op_def(OpId::rmsprop), arguments, 5, &at);
+}
+
+// ---- roll
+static const dg_dtype_t roll_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef roll_types[] = {{"T", roll_T, DG_DTYPE_NONE, false}};
+static const InputDef roll_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef roll_attributes[] = {
+    {"shifts", AttributeKind::ints, offsetof(dg_roll_attributes_t, shifts), true, -1, 0, -1, nullptr, ""},
+    {"axes", AttributeKind::ints, offsetof(dg_roll_attributes_t, axes), true, -1, 0, -1, nullptr, ""}};
+static const dg_roll_attributes_t roll_defaults = {sizeof(dg_roll_attributes_t), nullptr, 0, nullptr, 0};
+static const OutputDef roll_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void roll_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_roll_attributes_t *>(c.attributes);
+  if (!(int64_t(IntList(at.shifts, at.shifts_count).size()) == int64_t(IntList(at.axes, at.axes_count).size()))) reject(op_def(OpId::roll), c, "there must be one shift for each axis");
+}
+static void roll_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static const uint16_t roll_saves_inputs[] = {0};
+static const uint16_t roll_saves_outputs[] = {0};
+static const bool roll_differentiable[] = {true};
+static void roll_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_roll_attributes_t>();
+  if (g.needs(0)) g.set(0, roll(g.gradient(0), negated(IntList(at.shifts, at.shifts_count)), IntList(at.axes, at.axes_count)));
+}
+static void roll_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_roll_attributes_t *>(c.attributes);
+  const auto v_y = rolled(c.inputs[0], IntList(at.shifts, at.shifts_count), IntList(at.axes, at.axes_count));
+  y[0] = v_y;
+}
+static const OpId roll_parts[] = {OpId::roll};
+Tensor roll(const Arg &x, IntList shifts, IntList axes) {
+  dg_roll_attributes_t at = roll_defaults;
+  at.shifts = shifts.data, at.shifts_count = shifts.count;
+  at.axes = axes.data, at.axes_count = axes.count;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::roll), arguments, 1, &at)[0];
 }
 
 // ---- rotary_embedding
@@ -4411,6 +4873,72 @@ Tensor scatter(const Arg &x, const Arg &index, const Arg &source, int64_t axis, 
   at.reduce = reduce;
   Arg arguments[] = {x, index, source};
   return call_op(op_def(OpId::scatter), arguments, 3, &at)[0];
+}
+
+// ---- scatter_reduce
+static const dg_dtype_t scatter_reduce_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const dg_dtype_t scatter_reduce_I[] = {DG_DTYPE_INT64, DG_DTYPE_INT32, DG_DTYPE_NONE};
+static const TypeDef scatter_reduce_types[] = {{"T", scatter_reduce_T, DG_DTYPE_NONE, false}, {"I", scatter_reduce_I, DG_DTYPE_NONE, true}};
+static const InputDef scatter_reduce_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}, {"index", 1, false, DG_DTYPE_NONE, false, false}, {"source", 0, false, DG_DTYPE_NONE, false, false}};
+static const char *const scatter_reduce_reduce_values[] = {"max", "min", nullptr};
+static const AttributeDef scatter_reduce_attributes[] = {
+    {"axis", AttributeKind::axis, offsetof(dg_scatter_reduce_attributes_t, axis), true, 0, 0, -1, nullptr, ""},
+    {"reduce", AttributeKind::enumeration, offsetof(dg_scatter_reduce_attributes_t, reduce), false, -1, 0, -1, scatter_reduce_reduce_values, "max"}};
+static const dg_scatter_reduce_attributes_t scatter_reduce_defaults = {sizeof(dg_scatter_reduce_attributes_t), 0, DG_SCATTER_REDUCE_REDUCE_MAX};
+static const OutputDef scatter_reduce_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void scatter_reduce_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_scatter_reduce_attributes_t *>(c.attributes);
+  if (!(c.inputs[1].ndim() == c.inputs[0].ndim())) reject(op_def(OpId::scatter_reduce), c, "index must have as many axes as x");
+  if (!(c.inputs[1].shape() == c.inputs[2].shape())) reject(op_def(OpId::scatter_reduce), c, "index and source must have the same shape");
+  if (!gather_fits(c.inputs[0].shape(), c.inputs[1].shape(), at.axis)) reject(op_def(OpId::scatter_reduce), c, "index may not be longer than x on any axis but the scattered one");
+}
+static void scatter_reduce_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static const uint16_t scatter_reduce_saves_inputs[] = {7, 0, 7};
+static const uint16_t scatter_reduce_saves_outputs[] = {1, 0, 1};
+static const bool scatter_reduce_differentiable[] = {true, false, true};
+static void scatter_reduce_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_scatter_reduce_attributes_t>();
+  if (g.needs(0) || g.needs(2)) {
+    const auto result = shared_among_winners(g.gradient(0), g.input(0), g.input(1), g.input(2), g.output(0), at.axis);
+    if (g.needs(0)) g.set(0, result[0]);
+    if (g.needs(2)) g.set(2, result[1]);
+  }
+}
+Tensor scatter_reduce(const Arg &x, const Arg &index, const Arg &source, int64_t axis, int32_t reduce) {
+  dg_scatter_reduce_attributes_t at = scatter_reduce_defaults;
+  at.axis = axis;
+  at.reduce = reduce;
+  Arg arguments[] = {x, index, source};
+  return call_op(op_def(OpId::scatter_reduce), arguments, 3, &at)[0];
+}
+
+// ---- searchsorted
+static const dg_dtype_t searchsorted_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
+static const TypeDef searchsorted_types[] = {{"T", searchsorted_T, DG_DTYPE_NONE, false}};
+static const InputDef searchsorted_inputs[] = {{"sequence", 0, false, DG_DTYPE_NONE, false, false}, {"values", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef searchsorted_attributes[] = {
+    {"right", AttributeKind::boolean, offsetof(dg_searchsorted_attributes_t, right), false, -1, 0, -1, nullptr, "False"}};
+static const dg_searchsorted_attributes_t searchsorted_defaults = {sizeof(dg_searchsorted_attributes_t), 0};
+static const OutputDef searchsorted_outputs[] = {{"y", -1, false, DG_DTYPE_INT64, -1}};
+static void searchsorted_require(const OpCall &c) {
+  if (!((c.inputs[0].ndim() >= 1) && ((c.inputs[0].ndim() == 1) || sequences_fit(c.inputs[0].shape(), c.inputs[1].shape())))) reject(op_def(OpId::searchsorted), c, "sequence must be one vector, or have the axes of values but for the size of the last");
+}
+static void searchsorted_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[1].shape();
+}
+static void searchsorted_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_searchsorted_attributes_t *>(c.attributes);
+  const auto v_y = count_before(c.inputs[0], c.inputs[1], bool(at.right));
+  y[0] = v_y;
+}
+static const OpId searchsorted_parts[] = {OpId::searchsorted};
+Tensor searchsorted(const Arg &sequence, const Arg &values, bool right) {
+  dg_searchsorted_attributes_t at = searchsorted_defaults;
+  at.right = right;
+  Arg arguments[] = {sequence, values};
+  return call_op(op_def(OpId::searchsorted), arguments, 2, &at)[0];
 }
 
 // ---- selu
@@ -4818,6 +5346,31 @@ Tensor square(const Arg &x) {
   return call_op(op_def(OpId::square), arguments, 1, nullptr)[0];
 }
 
+// ---- stack
+static const dg_dtype_t stack_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef stack_types[] = {{"T", stack_T, DG_DTYPE_NONE, false}};
+static const InputDef stack_inputs[] = {{"tensors", 0, false, DG_DTYPE_NONE, false, true}};
+static const AttributeDef stack_attributes[] = {
+    {"axis", AttributeKind::integer, offsetof(dg_stack_attributes_t, axis), false, -1, 0, -1, nullptr, "0"}};
+static const dg_stack_attributes_t stack_defaults = {sizeof(dg_stack_attributes_t), 0};
+static const OutputDef stack_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void stack_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_stack_attributes_t *>(c.attributes);
+  shapes[0] = stacked_shape(c, at.axis);
+}
+static void stack_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_stack_attributes_t *>(c.attributes);
+  const auto v_y = stacked(c, at.axis);
+  y[0] = v_y;
+}
+static const OpId stack_parts[] = {OpId::stack};
+Tensor stack(const std::vector<Tensor> &tensors, int64_t axis) {
+  dg_stack_attributes_t at = stack_defaults;
+  at.axis = axis;
+  std::vector<Arg> arguments(tensors.begin(), tensors.end());
+  return call_op(op_def(OpId::stack), arguments.data(), int(arguments.size()), &at)[0];
+}
+
 // ---- sub
 static const dg_dtype_t sub_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_NONE};
 static const TypeDef sub_types[] = {{"T", sub_T, DG_DTYPE_NONE, false}};
@@ -4904,6 +5457,118 @@ static void tanh_gradient(GradCall &g) {
 Tensor tanh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::tanh), arguments, 1, nullptr)[0];
+}
+
+// ---- topk
+static const dg_dtype_t topk_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef topk_types[] = {{"T", topk_T, DG_DTYPE_NONE, false}};
+static const InputDef topk_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef topk_attributes[] = {
+    {"k", AttributeKind::integer, offsetof(dg_topk_attributes_t, k), true, -1, 0, -1, nullptr, ""},
+    {"axis", AttributeKind::axis, offsetof(dg_topk_attributes_t, axis), false, 0, 0, -1, nullptr, "-1"},
+    {"largest", AttributeKind::boolean, offsetof(dg_topk_attributes_t, largest), false, -1, 0, -1, nullptr, "True"}};
+static const dg_topk_attributes_t topk_defaults = {sizeof(dg_topk_attributes_t), 0, -1, 1};
+static const OutputDef topk_outputs[] = {{"values", 0, false, DG_DTYPE_NONE, -1}, {"indices", -1, false, DG_DTYPE_INT64, -1}};
+static void topk_require(const OpCall &c) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_topk_attributes_t *>(c.attributes);
+  if (!((c.inputs[0].ndim() >= 1) && (at.k >= 0) && (at.k <= c.inputs[0].shape()[at.axis]))) reject(op_def(OpId::topk), c, "x must have an axis of k elements or more");
+}
+static void topk_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_topk_attributes_t *>(c.attributes);
+  shapes[0] = resized(c.inputs[0].shape(), at.axis, at.k);
+  shapes[1] = resized(c.inputs[0].shape(), at.axis, at.k);
+}
+static const uint16_t topk_saves_inputs[] = {0};
+static const uint16_t topk_saves_outputs[] = {2};
+static const bool topk_differentiable[] = {true};
+static void topk_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_topk_attributes_t>();
+  if (g.needs(0)) g.set(0, scatter(zeros_like(g.meta(0)), g.output(1), g.gradient(0), at.axis, DG_SCATTER_REDUCE_SET));
+}
+static void topk_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_topk_attributes_t *>(c.attributes);
+  const auto v_ordered = sort(c.inputs[0], at.axis, bool(at.largest));
+  const auto v_values = slice(v_ordered[0], at.axis, 0, at.k, 1);
+  const auto v_indices = slice(v_ordered[1], at.axis, 0, at.k, 1);
+  y[0] = v_values;
+  y[1] = v_indices;
+}
+static const OpId topk_parts[] = {OpId::sort, OpId::topk};
+Outputs topk(const Arg &x, int64_t k, int64_t axis, bool largest) {
+  dg_topk_attributes_t at = topk_defaults;
+  at.k = k;
+  at.axis = axis;
+  at.largest = largest;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::topk), arguments, 1, &at);
+}
+
+// ---- tril
+static const dg_dtype_t tril_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef tril_types[] = {{"T", tril_T, DG_DTYPE_NONE, false}};
+static const InputDef tril_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef tril_attributes[] = {
+    {"diagonal", AttributeKind::integer, offsetof(dg_tril_attributes_t, diagonal), false, -1, 0, -1, nullptr, "0"}};
+static const dg_tril_attributes_t tril_defaults = {sizeof(dg_tril_attributes_t), 0};
+static const OutputDef tril_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void tril_require(const OpCall &c) {
+  if (!(c.inputs[0].ndim() >= 2)) reject(op_def(OpId::tril), c, "x must have two axes or more");
+}
+static void tril_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static const uint16_t tril_saves_inputs[] = {0};
+static const uint16_t tril_saves_outputs[] = {0};
+static const bool tril_differentiable[] = {true};
+static void tril_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_tril_attributes_t>();
+  if (g.needs(0)) g.set(0, tril(g.gradient(0), at.diagonal));
+}
+static void tril_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_tril_attributes_t *>(c.attributes);
+  const auto v_y = where(le(columns_less_rows(c.inputs[0].shape(), device), at.diagonal), c.inputs[0], 0);
+  y[0] = v_y;
+}
+static const OpId tril_parts[] = {OpId::le, OpId::where, OpId::tril};
+Tensor tril(const Arg &x, int64_t diagonal) {
+  dg_tril_attributes_t at = tril_defaults;
+  at.diagonal = diagonal;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::tril), arguments, 1, &at)[0];
+}
+
+// ---- triu
+static const dg_dtype_t triu_T[] = {DG_DTYPE_FLOAT32, DG_DTYPE_FLOAT64, DG_DTYPE_FLOAT16, DG_DTYPE_BFLOAT16, DG_DTYPE_INT8, DG_DTYPE_INT16, DG_DTYPE_INT32, DG_DTYPE_INT64, DG_DTYPE_UINT8, DG_DTYPE_BOOL, DG_DTYPE_NONE};
+static const TypeDef triu_types[] = {{"T", triu_T, DG_DTYPE_NONE, false}};
+static const InputDef triu_inputs[] = {{"x", 0, false, DG_DTYPE_NONE, false, false}};
+static const AttributeDef triu_attributes[] = {
+    {"diagonal", AttributeKind::integer, offsetof(dg_triu_attributes_t, diagonal), false, -1, 0, -1, nullptr, "0"}};
+static const dg_triu_attributes_t triu_defaults = {sizeof(dg_triu_attributes_t), 0};
+static const OutputDef triu_outputs[] = {{"y", 0, false, DG_DTYPE_NONE, -1}};
+static void triu_require(const OpCall &c) {
+  if (!(c.inputs[0].ndim() >= 2)) reject(op_def(OpId::triu), c, "x must have two axes or more");
+}
+static void triu_infer([[maybe_unused]] const OpCall &c, Shape *shapes) {
+  shapes[0] = c.inputs[0].shape();
+}
+static const uint16_t triu_saves_inputs[] = {0};
+static const uint16_t triu_saves_outputs[] = {0};
+static const bool triu_differentiable[] = {true};
+static void triu_gradient(GradCall &g) {
+  [[maybe_unused]] const auto &at = g.attributes<dg_triu_attributes_t>();
+  if (g.needs(0)) g.set(0, triu(g.gradient(0), at.diagonal));
+}
+static void triu_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Device &device, Outputs &y) {
+  [[maybe_unused]] const auto &at = *static_cast<const dg_triu_attributes_t *>(c.attributes);
+  const auto v_y = where(ge(columns_less_rows(c.inputs[0].shape(), device), at.diagonal), c.inputs[0], 0);
+  y[0] = v_y;
+}
+static const OpId triu_parts[] = {OpId::ge, OpId::where, OpId::triu};
+Tensor triu(const Arg &x, int64_t diagonal) {
+  dg_triu_attributes_t at = triu_defaults;
+  at.diagonal = diagonal;
+  Arg arguments[] = {x};
+  return call_op(op_def(OpId::triu), arguments, 1, &at)[0];
 }
 
 // ---- trunc
@@ -5025,6 +5690,7 @@ const OpDef op_table[] = {
     {"arange", "Evenly spaced values, start + i * step for i in 0 .. count - 1.", nullptr, ops::arange_attributes, ops::arange_outputs, ops::arange_types, 0, 4, 1, 1, 1, false, false, false, false, true, sizeof(dg_arange_attributes_t), &ops::arange_defaults, nullptr, ops::arange_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"argmax", "The index of the greatest value along an axis: the first one, and the first NaN before all.", ops::argmax_inputs, ops::argmax_attributes, ops::argmax_outputs, ops::argmax_types, 1, 2, 1, 1, 1, false, false, true, false, true, sizeof(dg_argmax_attributes_t), &ops::argmax_defaults, ops::argmax_require, ops::argmax_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"argmin", "The index of the least value along an axis: the first one, and the first NaN before all.", ops::argmin_inputs, ops::argmin_attributes, ops::argmin_outputs, ops::argmin_types, 1, 2, 1, 1, 1, false, false, true, false, false, sizeof(dg_argmin_attributes_t), &ops::argmin_defaults, ops::argmin_require, ops::argmin_infer, nullptr, nullptr, nullptr, nullptr, ops::argmin_decompose, ops::argmin_parts},
+    {"argsort", "Where the elements of the sorted tensor were; equal ones keep their order, NaN is the greatest.", ops::argsort_inputs, ops::argsort_attributes, ops::argsort_outputs, ops::argsort_types, 1, 2, 1, 1, 1, false, false, false, false, false, sizeof(dg_argsort_attributes_t), &ops::argsort_defaults, nullptr, ops::argsort_infer, nullptr, nullptr, nullptr, nullptr, ops::argsort_decompose, ops::argsort_parts},
     {"asin", "The inverse of the sine; NaN outside -1 to 1.", ops::asin_inputs, nullptr, ops::asin_outputs, ops::asin_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::asin_gradient, ops::asin_saves_inputs, ops::asin_saves_outputs, ops::asin_differentiable, ops::asin_decompose, ops::asin_parts},
     {"asinh", "The inverse of the hyperbolic sine.", ops::asinh_inputs, nullptr, ops::asinh_outputs, ops::asinh_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::asinh_gradient, ops::asinh_saves_inputs, ops::asinh_saves_outputs, ops::asinh_differentiable, ops::asinh_decompose, ops::asinh_parts},
     {"atan", "The inverse of the tangent.", ops::atan_inputs, nullptr, ops::atan_outputs, ops::atan_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::atan_gradient, ops::atan_saves_inputs, ops::atan_saves_outputs, ops::atan_differentiable, ops::atan_decompose, ops::atan_parts},
@@ -5036,6 +5702,7 @@ const OpDef op_table[] = {
     {"avg_pool3d", "The mean of each window of x (batch, channels, depth, height, width), with zeros for padding.", ops::avg_pool3d_inputs, ops::avg_pool3d_attributes, ops::avg_pool3d_outputs, ops::avg_pool3d_types, 1, 6, 1, 1, 1, false, false, false, false, false, sizeof(dg_avg_pool3d_attributes_t), &ops::avg_pool3d_defaults, ops::avg_pool3d_require, ops::avg_pool3d_infer, nullptr, nullptr, nullptr, nullptr, ops::avg_pool3d_decompose, ops::avg_pool3d_parts},
     {"batch_norm", "(x - mean) / sqrt(variance + epsilon) for each channel, axis 1, then times weight plus bias; mean and variance are the batch's, or those that are given.", ops::batch_norm_inputs, ops::batch_norm_attributes, ops::batch_norm_outputs, ops::batch_norm_types, 5, 1, 3, 1, 3, false, false, false, false, false, sizeof(dg_batch_norm_attributes_t), &ops::batch_norm_defaults, ops::batch_norm_require, ops::batch_norm_infer, ops::batch_norm_gradient, ops::batch_norm_saves_inputs, ops::batch_norm_saves_outputs, ops::batch_norm_differentiable, ops::batch_norm_decompose, ops::batch_norm_parts},
     {"batch_norm_backward", "The gradients of batch_norm for x, weight and bias from that of y.", ops::batch_norm_backward_inputs, ops::batch_norm_backward_attributes, ops::batch_norm_backward_outputs, ops::batch_norm_backward_types, 5, 2, 3, 1, 3, false, false, false, false, false, sizeof(dg_batch_norm_backward_attributes_t), &ops::batch_norm_backward_defaults, ops::batch_norm_backward_require, ops::batch_norm_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::batch_norm_backward_decompose, ops::batch_norm_backward_parts},
+    {"bernoulli", "1 with probability p and 0 otherwise, by Philox 4x32-10.", nullptr, ops::bernoulli_attributes, ops::bernoulli_outputs, ops::bernoulli_types, 0, 5, 1, 1, 1, false, false, false, false, false, sizeof(dg_bernoulli_attributes_t), &ops::bernoulli_defaults, ops::bernoulli_require, ops::bernoulli_infer, nullptr, nullptr, nullptr, nullptr, ops::bernoulli_decompose, ops::bernoulli_parts},
     {"binary_cross_entropy", "-(target * log(x) + (1 - target) * log(1 - x)) for probabilities x, logarithms not below -100; times weight; averaged, summed or each.", ops::binary_cross_entropy_inputs, ops::binary_cross_entropy_attributes, ops::binary_cross_entropy_outputs, ops::binary_cross_entropy_types, 3, 1, 1, 1, 1, false, false, false, false, false, sizeof(dg_binary_cross_entropy_attributes_t), &ops::binary_cross_entropy_defaults, ops::binary_cross_entropy_require, ops::binary_cross_entropy_infer, ops::binary_cross_entropy_gradient, ops::binary_cross_entropy_saves_inputs, ops::binary_cross_entropy_saves_outputs, ops::binary_cross_entropy_differentiable, ops::binary_cross_entropy_decompose, ops::binary_cross_entropy_parts},
     {"binary_cross_entropy_with_logits", "binary_cross_entropy of sigmoid(x) without overflow; pos_weight multiplies the part of the target; times weight; averaged, summed or each.", ops::binary_cross_entropy_with_logits_inputs, ops::binary_cross_entropy_with_logits_attributes, ops::binary_cross_entropy_with_logits_outputs, ops::binary_cross_entropy_with_logits_types, 4, 1, 1, 1, 1, false, false, false, false, false, sizeof(dg_binary_cross_entropy_with_logits_attributes_t), &ops::binary_cross_entropy_with_logits_defaults, ops::binary_cross_entropy_with_logits_require, ops::binary_cross_entropy_with_logits_infer, nullptr, nullptr, nullptr, nullptr, ops::binary_cross_entropy_with_logits_decompose, ops::binary_cross_entropy_with_logits_parts},
     {"bitwise_and", "The bits that are in both.", ops::bitwise_and_inputs, nullptr, ops::bitwise_and_outputs, ops::bitwise_and_types, 2, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -5078,6 +5745,7 @@ const OpDef op_table[] = {
     {"exp", "e to the power of x.", ops::exp_inputs, nullptr, ops::exp_outputs, ops::exp_types, 1, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::exp_gradient, ops::exp_saves_inputs, ops::exp_saves_outputs, ops::exp_differentiable, nullptr, nullptr},
     {"exp2", "2 to the power of x.", ops::exp2_inputs, nullptr, ops::exp2_outputs, ops::exp2_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::exp2_gradient, ops::exp2_saves_inputs, ops::exp2_saves_outputs, ops::exp2_differentiable, ops::exp2_decompose, ops::exp2_parts},
     {"expm1", "exp(x) - 1 without loss of digits near 0.", ops::expm1_inputs, nullptr, ops::expm1_outputs, ops::expm1_types, 1, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::expm1_gradient, ops::expm1_saves_inputs, ops::expm1_saves_outputs, ops::expm1_differentiable, nullptr, nullptr},
+    {"eye", "1 on a diagonal of a matrix and 0 elsewhere; diagonal 1 is the one to the right of the main one.", nullptr, ops::eye_attributes, ops::eye_outputs, ops::eye_types, 0, 4, 1, 1, 1, false, false, false, false, false, sizeof(dg_eye_attributes_t), &ops::eye_defaults, ops::eye_require, ops::eye_infer, nullptr, nullptr, nullptr, nullptr, ops::eye_decompose, ops::eye_parts},
     {"floor", "The greatest integer not above x.", ops::floor_inputs, nullptr, ops::floor_outputs, ops::floor_types, 1, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::floor_gradient, ops::floor_saves_inputs, ops::floor_saves_outputs, ops::floor_differentiable, nullptr, nullptr},
     {"floor_divide", "The greatest integer not above a / b, as Python's a // b.", ops::floor_divide_inputs, nullptr, ops::floor_divide_outputs, ops::floor_divide_types, 2, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::floor_divide_gradient, ops::floor_divide_saves_inputs, ops::floor_divide_saves_outputs, ops::floor_divide_differentiable, nullptr, nullptr},
     {"fmod", "a - trunc(a / b) * b, which has the sign of a, as C's fmod.", ops::fmod_inputs, nullptr, ops::fmod_outputs, ops::fmod_types, 2, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::fmod_gradient, ops::fmod_saves_inputs, ops::fmod_saves_outputs, ops::fmod_differentiable, nullptr, nullptr},
@@ -5095,6 +5763,9 @@ const OpDef op_table[] = {
     {"hardtanh", "x, but not below min_val nor above max_val.", ops::hardtanh_inputs, ops::hardtanh_attributes, ops::hardtanh_outputs, ops::hardtanh_types, 1, 2, 1, 1, 1, true, false, false, false, false, sizeof(dg_hardtanh_attributes_t), &ops::hardtanh_defaults, nullptr, nullptr, ops::hardtanh_gradient, ops::hardtanh_saves_inputs, ops::hardtanh_saves_outputs, ops::hardtanh_differentiable, ops::hardtanh_decompose, ops::hardtanh_parts},
     {"huber_loss", "d * d / 2 for differences d up to delta, delta * (|d| - delta / 2) beyond it; averaged, summed or each.", ops::huber_loss_inputs, ops::huber_loss_attributes, ops::huber_loss_outputs, ops::huber_loss_types, 2, 2, 1, 1, 1, false, false, false, false, false, sizeof(dg_huber_loss_attributes_t), &ops::huber_loss_defaults, ops::huber_loss_require, ops::huber_loss_infer, ops::huber_loss_gradient, ops::huber_loss_saves_inputs, ops::huber_loss_saves_outputs, ops::huber_loss_differentiable, ops::huber_loss_decompose, ops::huber_loss_parts},
     {"hypot", "sqrt(a * a + b * b), which does not overflow on the way.", ops::hypot_inputs, nullptr, ops::hypot_outputs, ops::hypot_types, 2, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::hypot_gradient, ops::hypot_saves_inputs, ops::hypot_saves_outputs, ops::hypot_differentiable, ops::hypot_decompose, ops::hypot_parts},
+    {"index_add", "A copy of x to whose slices along an axis, named by a vector of indices, those of source are added.", ops::index_add_inputs, ops::index_add_attributes, ops::index_add_outputs, ops::index_add_types, 3, 1, 1, 2, 1, false, false, false, false, false, sizeof(dg_index_add_attributes_t), &ops::index_add_defaults, ops::index_add_require, ops::index_add_infer, ops::index_add_gradient, ops::index_add_saves_inputs, ops::index_add_saves_outputs, ops::index_add_differentiable, ops::index_add_decompose, ops::index_add_parts},
+    {"index_put", "A copy of x with x[index[0], index[1], ...] = source, or += with accumulate: index holds one tensor of indices for each of the first axes of x.", ops::index_put_inputs, ops::index_put_attributes, ops::index_put_outputs, ops::index_put_types, 3, 1, 1, 2, 1, false, false, false, false, false, sizeof(dg_index_put_attributes_t), &ops::index_put_defaults, ops::index_put_require, ops::index_put_infer, ops::index_put_gradient, ops::index_put_saves_inputs, ops::index_put_saves_outputs, ops::index_put_differentiable, ops::index_put_decompose, ops::index_put_parts},
+    {"index_select", "The slices of an axis that a vector of indices names.", ops::index_select_inputs, ops::index_select_attributes, ops::index_select_outputs, ops::index_select_types, 2, 1, 1, 2, 1, false, false, false, false, false, sizeof(dg_index_select_attributes_t), &ops::index_select_defaults, ops::index_select_require, ops::index_select_infer, ops::index_select_gradient, ops::index_select_saves_inputs, ops::index_select_saves_outputs, ops::index_select_differentiable, ops::index_select_decompose, ops::index_select_parts},
     {"instance_norm", "(x - mean) / sqrt(variance + epsilon) over the axes behind the channels, axis 1, then times weight plus bias for each channel.", ops::instance_norm_inputs, ops::instance_norm_attributes, ops::instance_norm_outputs, ops::instance_norm_types, 3, 1, 1, 1, 1, false, false, false, false, false, sizeof(dg_instance_norm_attributes_t), &ops::instance_norm_defaults, ops::instance_norm_require, ops::instance_norm_infer, nullptr, nullptr, nullptr, nullptr, ops::instance_norm_decompose, ops::instance_norm_parts},
     {"interpolate", "One axis of x sampled anew at `size` places: from the nearest element, or from the line or the cubic through those around; step is how far apart the places are on the old axis, as a fraction, (0, 0) for old size / new size.", ops::interpolate_inputs, ops::interpolate_attributes, ops::interpolate_outputs, ops::interpolate_types, 1, 5, 1, 1, 1, false, false, false, false, false, sizeof(dg_interpolate_attributes_t), &ops::interpolate_defaults, ops::interpolate_require, ops::interpolate_infer, ops::interpolate_gradient, ops::interpolate_saves_inputs, ops::interpolate_saves_outputs, ops::interpolate_differentiable, ops::interpolate_decompose, ops::interpolate_parts},
     {"interpolate_backward", "The gradient of interpolate, for an axis that had `size` elements.", ops::interpolate_backward_inputs, ops::interpolate_backward_attributes, ops::interpolate_backward_outputs, ops::interpolate_backward_types, 1, 5, 1, 1, 1, false, false, false, false, false, sizeof(dg_interpolate_backward_attributes_t), &ops::interpolate_backward_defaults, ops::interpolate_backward_require, ops::interpolate_backward_infer, ops::interpolate_backward_gradient, ops::interpolate_backward_saves_inputs, ops::interpolate_backward_saves_outputs, ops::interpolate_backward_differentiable, ops::interpolate_backward_decompose, ops::interpolate_backward_parts},
@@ -5110,6 +5781,7 @@ const OpDef op_table[] = {
     {"leaky_relu", "x where it is positive, else negative_slope * x.", ops::leaky_relu_inputs, ops::leaky_relu_attributes, ops::leaky_relu_outputs, ops::leaky_relu_types, 1, 1, 1, 1, 1, true, false, false, false, false, sizeof(dg_leaky_relu_attributes_t), &ops::leaky_relu_defaults, nullptr, nullptr, ops::leaky_relu_gradient, ops::leaky_relu_saves_inputs, ops::leaky_relu_saves_outputs, ops::leaky_relu_differentiable, ops::leaky_relu_decompose, ops::leaky_relu_parts},
     {"left_shift", "a with its bits b places higher.", ops::left_shift_inputs, nullptr, ops::left_shift_outputs, ops::left_shift_types, 2, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"lerp", "start + weight * (end - start).", ops::lerp_inputs, nullptr, ops::lerp_outputs, ops::lerp_types, 3, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::lerp_gradient, ops::lerp_saves_inputs, ops::lerp_saves_outputs, ops::lerp_differentiable, ops::lerp_decompose, ops::lerp_parts},
+    {"linspace", "Evenly spaced values from start to stop, both included.", nullptr, ops::linspace_attributes, ops::linspace_outputs, ops::linspace_types, 0, 4, 1, 1, 1, false, false, false, false, false, sizeof(dg_linspace_attributes_t), &ops::linspace_defaults, ops::linspace_require, ops::linspace_infer, nullptr, nullptr, nullptr, nullptr, ops::linspace_decompose, ops::linspace_parts},
     {"log", "The natural logarithm.", ops::log_inputs, nullptr, ops::log_outputs, ops::log_types, 1, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::log_gradient, ops::log_saves_inputs, ops::log_saves_outputs, ops::log_differentiable, nullptr, nullptr},
     {"log10", "The logarithm to base 10.", ops::log10_inputs, nullptr, ops::log10_outputs, ops::log10_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::log10_gradient, ops::log10_saves_inputs, ops::log10_saves_outputs, ops::log10_differentiable, ops::log10_decompose, ops::log10_parts},
     {"log1p", "log(1 + x) without loss of digits near 0.", ops::log1p_inputs, nullptr, ops::log1p_outputs, ops::log1p_types, 1, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::log1p_gradient, ops::log1p_saves_inputs, ops::log1p_saves_outputs, ops::log1p_differentiable, nullptr, nullptr},
@@ -5126,6 +5798,7 @@ const OpDef op_table[] = {
     {"lstm_cell", "One step of a long short-term memory, with the gates in the order input, forget, cell, output.", ops::lstm_cell_inputs, nullptr, ops::lstm_cell_outputs, ops::lstm_cell_types, 7, 0, 2, 1, 2, false, false, false, false, false, 0, nullptr, ops::lstm_cell_require, ops::lstm_cell_infer, nullptr, nullptr, nullptr, nullptr, ops::lstm_cell_decompose, ops::lstm_cell_parts},
     {"lt", "a < b.", ops::lt_inputs, nullptr, ops::lt_outputs, ops::lt_types, 2, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"masked_fill", "x with one value written where the mask holds.", ops::masked_fill_inputs, ops::masked_fill_attributes, ops::masked_fill_outputs, ops::masked_fill_types, 2, 1, 1, 1, 1, true, false, false, false, false, sizeof(dg_masked_fill_attributes_t), &ops::masked_fill_defaults, nullptr, nullptr, ops::masked_fill_gradient, ops::masked_fill_saves_inputs, ops::masked_fill_saves_outputs, ops::masked_fill_differentiable, ops::masked_fill_decompose, ops::masked_fill_parts},
+    {"masked_select", "The elements of x where the mask holds, in row-major order, as a vector; count is how many there are.", ops::masked_select_inputs, ops::masked_select_attributes, ops::masked_select_outputs, ops::masked_select_types, 2, 1, 1, 1, 1, false, false, false, false, false, sizeof(dg_masked_select_attributes_t), &ops::masked_select_defaults, ops::masked_select_require, ops::masked_select_infer, nullptr, nullptr, nullptr, nullptr, ops::masked_select_decompose, ops::masked_select_parts},
     {"matmul", "Matrix product of the last two axes; the axes before them broadcast.", ops::matmul_inputs, nullptr, ops::matmul_outputs, ops::matmul_types, 2, 0, 1, 1, 1, false, false, true, false, true, 0, nullptr, ops::matmul_require, ops::matmul_infer, ops::matmul_gradient, ops::matmul_saves_inputs, ops::matmul_saves_outputs, ops::matmul_differentiable, nullptr, nullptr},
     {"max", "The greatest value along axes; NaN if one is NaN.", ops::max_inputs, ops::max_attributes, ops::max_outputs, ops::max_types, 1, 2, 1, 1, 1, false, false, false, false, true, sizeof(dg_max_attributes_t), &ops::max_defaults, ops::max_require, ops::max_infer, ops::max_gradient, ops::max_saves_inputs, ops::max_saves_outputs, ops::max_differentiable, nullptr, nullptr},
     {"max_pool1d", "The greatest value in each window of x (batch, channels, length), and its index within the last axis; NaN before all.", ops::max_pool1d_inputs, ops::max_pool1d_attributes, ops::max_pool1d_outputs, ops::max_pool1d_types, 1, 5, 2, 1, 1, false, false, false, false, false, sizeof(dg_max_pool1d_attributes_t), &ops::max_pool1d_defaults, ops::max_pool1d_require, ops::max_pool1d_infer, nullptr, nullptr, nullptr, nullptr, ops::max_pool1d_decompose, ops::max_pool1d_parts},
@@ -5142,24 +5815,32 @@ const OpDef op_table[] = {
     {"ne", "a != b.", ops::ne_inputs, nullptr, ops::ne_outputs, ops::ne_types, 2, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, ops::ne_decompose, ops::ne_parts},
     {"neg", "-x.", ops::neg_inputs, nullptr, ops::neg_outputs, ops::neg_types, 1, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::neg_gradient, ops::neg_saves_inputs, ops::neg_saves_outputs, ops::neg_differentiable, nullptr, nullptr},
     {"nll_loss", "-x of the target's class, for x (batch, classes); averaged by weight, summed or each.", ops::nll_loss_inputs, ops::nll_loss_attributes, ops::nll_loss_outputs, ops::nll_loss_types, 3, 2, 1, 2, 1, false, false, false, false, false, sizeof(dg_nll_loss_attributes_t), &ops::nll_loss_defaults, ops::nll_loss_require, ops::nll_loss_infer, nullptr, nullptr, nullptr, nullptr, ops::nll_loss_decompose, ops::nll_loss_parts},
+    {"nonzero", "Where elements are not zero, in row-major order, one row of indices for each; count is how many there are.", ops::nonzero_inputs, ops::nonzero_attributes, ops::nonzero_outputs, ops::nonzero_types, 1, 1, 1, 1, 1, false, false, false, false, false, sizeof(dg_nonzero_attributes_t), &ops::nonzero_defaults, ops::nonzero_require, ops::nonzero_infer, nullptr, nullptr, nullptr, nullptr, ops::nonzero_decompose, ops::nonzero_parts},
     {"norm", "The p-norm along axes, sum(|x|^p)^(1/p): for p = inf the greatest |x|, for -inf the least, for 0 how many are not 0.", ops::norm_inputs, ops::norm_attributes, ops::norm_outputs, ops::norm_types, 1, 3, 1, 1, 1, false, false, false, false, false, sizeof(dg_norm_attributes_t), &ops::norm_defaults, nullptr, ops::norm_infer, ops::norm_gradient, ops::norm_saves_inputs, ops::norm_saves_outputs, ops::norm_differentiable, nullptr, nullptr},
     {"normal", "Random numbers of the standard normal distribution, by Philox 4x32-10 and the Box-Muller transform.", nullptr, ops::normal_attributes, ops::normal_outputs, ops::normal_types, 0, 4, 1, 1, 1, false, false, false, false, true, sizeof(dg_normal_attributes_t), &ops::normal_defaults, nullptr, ops::normal_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
+    {"one_hot", "A new last axis with 1 at the index and 0 elsewhere; an index outside 0 to num_classes - 1 has no 1.", ops::one_hot_inputs, ops::one_hot_attributes, ops::one_hot_outputs, ops::one_hot_types, 1, 1, 1, 1, 1, false, false, false, false, false, sizeof(dg_one_hot_attributes_t), &ops::one_hot_defaults, ops::one_hot_require, ops::one_hot_infer, nullptr, nullptr, nullptr, nullptr, ops::one_hot_decompose, ops::one_hot_parts},
     {"pad", "x with values put before and after it on each axis.", ops::pad_inputs, ops::pad_attributes, ops::pad_outputs, ops::pad_types, 1, 2, 1, 1, 1, false, false, false, false, true, sizeof(dg_pad_attributes_t), &ops::pad_defaults, ops::pad_require, ops::pad_infer, ops::pad_gradient, ops::pad_saves_inputs, ops::pad_saves_outputs, ops::pad_differentiable, nullptr, nullptr},
     {"pow", "a to the power of b.", ops::pow_inputs, nullptr, ops::pow_outputs, ops::pow_types, 2, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::pow_gradient, ops::pow_saves_inputs, ops::pow_saves_outputs, ops::pow_differentiable, nullptr, nullptr},
     {"prod", "The product along axes; 1 over nothing. Integers are multiplied as int64.", ops::prod_inputs, ops::prod_attributes, ops::prod_outputs, ops::prod_types, 1, 2, 1, 1, 1, false, false, false, false, true, sizeof(dg_prod_attributes_t), &ops::prod_defaults, nullptr, ops::prod_infer, ops::prod_gradient, ops::prod_saves_inputs, ops::prod_saves_outputs, ops::prod_differentiable, nullptr, nullptr},
+    {"randint", "Random integers from low to high - 1, by Philox 4x32-10 with 53 bits each.", nullptr, ops::randint_attributes, ops::randint_outputs, ops::randint_types, 0, 6, 1, 1, 1, false, false, false, false, false, sizeof(dg_randint_attributes_t), &ops::randint_defaults, ops::randint_require, ops::randint_infer, nullptr, nullptr, nullptr, nullptr, ops::randint_decompose, ops::randint_parts},
+    {"randperm", "The integers 0 to n - 1 in random order, by Philox 4x32-10.", nullptr, ops::randperm_attributes, ops::randperm_outputs, ops::randperm_types, 0, 4, 1, 1, 1, false, false, false, false, false, sizeof(dg_randperm_attributes_t), &ops::randperm_defaults, ops::randperm_require, ops::randperm_infer, nullptr, nullptr, nullptr, nullptr, ops::randperm_decompose, ops::randperm_parts},
     {"reciprocal", "1 / x.", ops::reciprocal_inputs, nullptr, ops::reciprocal_outputs, ops::reciprocal_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::reciprocal_gradient, ops::reciprocal_saves_inputs, ops::reciprocal_saves_outputs, ops::reciprocal_differentiable, ops::reciprocal_decompose, ops::reciprocal_parts},
     {"relu", "max(x, 0); NaN for NaN.", ops::relu_inputs, nullptr, ops::relu_outputs, ops::relu_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::relu_gradient, ops::relu_saves_inputs, ops::relu_saves_outputs, ops::relu_differentiable, ops::relu_decompose, ops::relu_parts},
     {"remainder", "a - floor(a / b) * b, which has the sign of b, as Python's a % b.", ops::remainder_inputs, nullptr, ops::remainder_outputs, ops::remainder_types, 2, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::remainder_gradient, ops::remainder_saves_inputs, ops::remainder_saves_outputs, ops::remainder_differentiable, nullptr, nullptr},
+    {"repeat", "Each slice of an axis so many times in a row.", ops::repeat_inputs, ops::repeat_attributes, ops::repeat_outputs, ops::repeat_types, 1, 2, 1, 1, 1, false, false, false, false, false, sizeof(dg_repeat_attributes_t), &ops::repeat_defaults, ops::repeat_require, ops::repeat_infer, nullptr, nullptr, nullptr, nullptr, ops::repeat_decompose, ops::repeat_parts},
     {"right_shift", "a with its bits b places lower; what moves in is the sign.", ops::right_shift_inputs, nullptr, ops::right_shift_outputs, ops::right_shift_types, 2, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"rms_norm", "x / sqrt(mean of squares + epsilon) over the last axes, then times weight.", ops::rms_norm_inputs, ops::rms_norm_attributes, ops::rms_norm_outputs, ops::rms_norm_types, 2, 2, 1, 1, 1, false, false, false, false, false, sizeof(dg_rms_norm_attributes_t), &ops::rms_norm_defaults, ops::rms_norm_require, ops::rms_norm_infer, ops::rms_norm_gradient, ops::rms_norm_saves_inputs, ops::rms_norm_saves_outputs, ops::rms_norm_differentiable, ops::rms_norm_decompose, ops::rms_norm_parts},
     {"rms_norm_backward", "The gradients of rms_norm for x and weight.", ops::rms_norm_backward_inputs, ops::rms_norm_backward_attributes, ops::rms_norm_backward_outputs, ops::rms_norm_backward_types, 3, 2, 2, 1, 2, false, false, false, false, false, sizeof(dg_rms_norm_backward_attributes_t), &ops::rms_norm_backward_defaults, ops::rms_norm_backward_require, ops::rms_norm_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::rms_norm_backward_decompose, ops::rms_norm_backward_parts},
     {"rmsprop", "One step of RMSprop, in place; centered where gradient_avg is given, with momentum where momentum_buffer is.", ops::rmsprop_inputs, ops::rmsprop_attributes, ops::rmsprop_outputs, ops::rmsprop_types, 5, 6, 4, 1, 4, false, false, false, true, false, sizeof(dg_rmsprop_attributes_t), &ops::rmsprop_defaults, ops::rmsprop_require, nullptr, nullptr, nullptr, nullptr, nullptr, ops::rmsprop_decompose, ops::rmsprop_parts},
+    {"roll", "Elements moved along axes; what leaves at the end comes in at the front.", ops::roll_inputs, ops::roll_attributes, ops::roll_outputs, ops::roll_types, 1, 2, 1, 1, 1, false, false, false, false, false, sizeof(dg_roll_attributes_t), &ops::roll_defaults, ops::roll_require, ops::roll_infer, ops::roll_gradient, ops::roll_saves_inputs, ops::roll_saves_outputs, ops::roll_differentiable, ops::roll_decompose, ops::roll_parts},
     {"rotary_embedding", "Pairs of features turned by angles that depend on the position - the first half with the second, or neighbours where interleaved; features beyond twice those of cos stay.", ops::rotary_embedding_inputs, ops::rotary_embedding_attributes, ops::rotary_embedding_outputs, ops::rotary_embedding_types, 3, 1, 1, 1, 1, false, false, false, false, false, sizeof(dg_rotary_embedding_attributes_t), &ops::rotary_embedding_defaults, ops::rotary_embedding_require, ops::rotary_embedding_infer, nullptr, nullptr, nullptr, nullptr, ops::rotary_embedding_decompose, ops::rotary_embedding_parts},
     {"round", "The nearest integer; of two as near the even one.", ops::round_inputs, nullptr, ops::round_outputs, ops::round_types, 1, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::round_gradient, ops::round_saves_inputs, ops::round_saves_outputs, ops::round_differentiable, nullptr, nullptr},
     {"rsqrt", "1 / sqrt(x).", ops::rsqrt_inputs, nullptr, ops::rsqrt_outputs, ops::rsqrt_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::rsqrt_gradient, ops::rsqrt_saves_inputs, ops::rsqrt_saves_outputs, ops::rsqrt_differentiable, ops::rsqrt_decompose, ops::rsqrt_parts},
     {"scaled_dot_product_attention", "softmax(query @ key.T * scale + bias) @ value over the last two axes, of the keys that mask and causal let be seen; 0 for a query that sees none.", ops::scaled_dot_product_attention_inputs, ops::scaled_dot_product_attention_attributes, ops::scaled_dot_product_attention_outputs, ops::scaled_dot_product_attention_types, 5, 2, 1, 1, 1, false, false, false, false, false, sizeof(dg_scaled_dot_product_attention_attributes_t), &ops::scaled_dot_product_attention_defaults, ops::scaled_dot_product_attention_require, ops::scaled_dot_product_attention_infer, ops::scaled_dot_product_attention_gradient, ops::scaled_dot_product_attention_saves_inputs, ops::scaled_dot_product_attention_saves_outputs, ops::scaled_dot_product_attention_differentiable, ops::scaled_dot_product_attention_decompose, ops::scaled_dot_product_attention_parts},
     {"scaled_dot_product_attention_backward", "The gradients of scaled_dot_product_attention for query, key, value and bias.", ops::scaled_dot_product_attention_backward_inputs, ops::scaled_dot_product_attention_backward_attributes, ops::scaled_dot_product_attention_backward_outputs, ops::scaled_dot_product_attention_backward_types, 6, 2, 4, 1, 4, false, false, false, false, false, sizeof(dg_scaled_dot_product_attention_backward_attributes_t), &ops::scaled_dot_product_attention_backward_defaults, ops::scaled_dot_product_attention_backward_require, ops::scaled_dot_product_attention_backward_infer, nullptr, nullptr, nullptr, nullptr, ops::scaled_dot_product_attention_backward_decompose, ops::scaled_dot_product_attention_backward_parts},
     {"scatter", "A copy of x with x[i][index[i][j][k]][k] = source[i][j][k] (set), or += (add), for axis 1.", ops::scatter_inputs, ops::scatter_attributes, ops::scatter_outputs, ops::scatter_types, 3, 2, 1, 2, 1, false, false, false, false, true, sizeof(dg_scatter_attributes_t), &ops::scatter_defaults, ops::scatter_require, ops::scatter_infer, ops::scatter_gradient, ops::scatter_saves_inputs, ops::scatter_saves_outputs, ops::scatter_differentiable, nullptr, nullptr},
+    {"scatter_reduce", "A copy of x with x[i][index[i][j][k]][k] the greatest, or the least, of what it was and source[i][j][k], for axis 1.", ops::scatter_reduce_inputs, ops::scatter_reduce_attributes, ops::scatter_reduce_outputs, ops::scatter_reduce_types, 3, 2, 1, 2, 1, false, false, false, false, false, sizeof(dg_scatter_reduce_attributes_t), &ops::scatter_reduce_defaults, ops::scatter_reduce_require, ops::scatter_reduce_infer, ops::scatter_reduce_gradient, ops::scatter_reduce_saves_inputs, ops::scatter_reduce_saves_outputs, ops::scatter_reduce_differentiable, nullptr, nullptr},
+    {"searchsorted", "Where each value belongs in a sorted sequence, before equal elements or, with right, behind them; sequences in the last axis.", ops::searchsorted_inputs, ops::searchsorted_attributes, ops::searchsorted_outputs, ops::searchsorted_types, 2, 1, 1, 1, 1, false, false, false, false, false, sizeof(dg_searchsorted_attributes_t), &ops::searchsorted_defaults, ops::searchsorted_require, ops::searchsorted_infer, nullptr, nullptr, nullptr, nullptr, ops::searchsorted_decompose, ops::searchsorted_parts},
     {"selu", "1.0507 times x where it is positive, else 1.0507 * 1.6733 * (exp(x) - 1): Klambauer and others 2017.", ops::selu_inputs, nullptr, ops::selu_outputs, ops::selu_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::selu_gradient, ops::selu_saves_inputs, ops::selu_saves_outputs, ops::selu_differentiable, ops::selu_decompose, ops::selu_parts},
     {"sgd", "One step of stochastic gradient descent, in place.", ops::sgd_inputs, ops::sgd_attributes, ops::sgd_outputs, ops::sgd_types, 3, 7, 2, 1, 2, false, false, false, true, false, sizeof(dg_sgd_attributes_t), &ops::sgd_defaults, ops::sgd_require, nullptr, nullptr, nullptr, nullptr, nullptr, ops::sgd_decompose, ops::sgd_parts},
     {"sigmoid", "1 / (1 + exp(-x)).", ops::sigmoid_inputs, nullptr, ops::sigmoid_outputs, ops::sigmoid_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::sigmoid_gradient, ops::sigmoid_saves_inputs, ops::sigmoid_saves_outputs, ops::sigmoid_differentiable, ops::sigmoid_decompose, ops::sigmoid_parts},
@@ -5175,16 +5856,20 @@ const OpDef op_table[] = {
     {"sort", "The elements along an axis in order, and where each was; equal ones keep their order, NaN is the greatest.", ops::sort_inputs, ops::sort_attributes, ops::sort_outputs, ops::sort_types, 1, 2, 2, 1, 2, false, false, false, false, true, sizeof(dg_sort_attributes_t), &ops::sort_defaults, nullptr, ops::sort_infer, ops::sort_gradient, ops::sort_saves_inputs, ops::sort_saves_outputs, ops::sort_differentiable, nullptr, nullptr},
     {"sqrt", "The square root.", ops::sqrt_inputs, nullptr, ops::sqrt_outputs, ops::sqrt_types, 1, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::sqrt_gradient, ops::sqrt_saves_inputs, ops::sqrt_saves_outputs, ops::sqrt_differentiable, nullptr, nullptr},
     {"square", "x * x.", ops::square_inputs, nullptr, ops::square_outputs, ops::square_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::square_gradient, ops::square_saves_inputs, ops::square_saves_outputs, ops::square_differentiable, ops::square_decompose, ops::square_parts},
+    {"stack", "Tensors of one shape, joined along a new axis.", ops::stack_inputs, ops::stack_attributes, ops::stack_outputs, ops::stack_types, 1, 1, 1, 1, 1, false, true, false, false, false, sizeof(dg_stack_attributes_t), &ops::stack_defaults, nullptr, ops::stack_infer, nullptr, nullptr, nullptr, nullptr, ops::stack_decompose, ops::stack_parts},
     {"sub", "a - b.", ops::sub_inputs, nullptr, ops::sub_outputs, ops::sub_types, 2, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::sub_gradient, ops::sub_saves_inputs, ops::sub_saves_outputs, ops::sub_differentiable, ops::sub_decompose, ops::sub_parts},
     {"sum", "The sum along axes; 0 over nothing. Integers are summed as int64.", ops::sum_inputs, ops::sum_attributes, ops::sum_outputs, ops::sum_types, 1, 2, 1, 1, 1, false, false, false, false, true, sizeof(dg_sum_attributes_t), &ops::sum_defaults, nullptr, ops::sum_infer, ops::sum_gradient, ops::sum_saves_inputs, ops::sum_saves_outputs, ops::sum_differentiable, nullptr, nullptr},
     {"tan", "The tangent.", ops::tan_inputs, nullptr, ops::tan_outputs, ops::tan_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::tan_gradient, ops::tan_saves_inputs, ops::tan_saves_outputs, ops::tan_differentiable, ops::tan_decompose, ops::tan_parts},
     {"tanh", "The hyperbolic tangent.", ops::tanh_inputs, nullptr, ops::tanh_outputs, ops::tanh_types, 1, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::tanh_gradient, ops::tanh_saves_inputs, ops::tanh_saves_outputs, ops::tanh_differentiable, nullptr, nullptr},
+    {"topk", "The k greatest, or least, elements of an axis in order, and where each was; of equal ones the first.", ops::topk_inputs, ops::topk_attributes, ops::topk_outputs, ops::topk_types, 1, 3, 2, 1, 2, false, false, false, false, false, sizeof(dg_topk_attributes_t), &ops::topk_defaults, ops::topk_require, ops::topk_infer, ops::topk_gradient, ops::topk_saves_inputs, ops::topk_saves_outputs, ops::topk_differentiable, ops::topk_decompose, ops::topk_parts},
+    {"tril", "x with 0 above a diagonal of the last two axes; diagonal 1 is the one to the right of the main one.", ops::tril_inputs, ops::tril_attributes, ops::tril_outputs, ops::tril_types, 1, 1, 1, 1, 1, false, false, false, false, false, sizeof(dg_tril_attributes_t), &ops::tril_defaults, ops::tril_require, ops::tril_infer, ops::tril_gradient, ops::tril_saves_inputs, ops::tril_saves_outputs, ops::tril_differentiable, ops::tril_decompose, ops::tril_parts},
+    {"triu", "x with 0 below a diagonal of the last two axes; diagonal 1 is the one to the right of the main one.", ops::triu_inputs, ops::triu_attributes, ops::triu_outputs, ops::triu_types, 1, 1, 1, 1, 1, false, false, false, false, false, sizeof(dg_triu_attributes_t), &ops::triu_defaults, ops::triu_require, ops::triu_infer, ops::triu_gradient, ops::triu_saves_inputs, ops::triu_saves_outputs, ops::triu_differentiable, ops::triu_decompose, ops::triu_parts},
     {"trunc", "x without its fraction.", ops::trunc_inputs, nullptr, ops::trunc_outputs, ops::trunc_types, 1, 0, 1, 1, 1, true, false, false, false, false, 0, nullptr, nullptr, nullptr, ops::trunc_gradient, ops::trunc_saves_inputs, ops::trunc_saves_outputs, ops::trunc_differentiable, ops::trunc_decompose, ops::trunc_parts},
     {"uniform", "Random numbers, uniform in [0, 1), by Philox 4x32-10.", nullptr, ops::uniform_attributes, ops::uniform_outputs, ops::uniform_types, 0, 4, 1, 1, 1, false, false, false, false, true, sizeof(dg_uniform_attributes_t), &ops::uniform_defaults, nullptr, ops::uniform_infer, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},
     {"var", "The variance along axes: squared distances from the mean, summed and divided by count - correction.", ops::var_inputs, ops::var_attributes, ops::var_outputs, ops::var_types, 1, 3, 1, 1, 1, false, false, false, false, false, sizeof(dg_var_attributes_t), &ops::var_defaults, nullptr, ops::var_infer, ops::var_gradient, ops::var_saves_inputs, ops::var_saves_outputs, ops::var_differentiable, ops::var_decompose, ops::var_parts},
     {"where", "Elements of x where the condition holds, of y elsewhere.", ops::where_inputs, nullptr, ops::where_outputs, ops::where_types, 3, 0, 1, 1, 1, true, false, false, false, true, 0, nullptr, nullptr, nullptr, ops::where_gradient, ops::where_saves_inputs, ops::where_saves_outputs, ops::where_differentiable, nullptr, nullptr},
 };
 
-const int op_count = 176;
+const int op_count = 196;
 
 }  // namespace dougong
