@@ -3,6 +3,7 @@
 
 #include "kernels/nest.h"
 #include "kernels/strided.h"
+#include "parallel.h"
 
 namespace dougong::cpu {
 namespace {
@@ -109,18 +110,33 @@ class Row {
 };
 
 // Operands that are not dense along a row bring a page for each element: short rows let the next ones find them again.
-dg_status_t run_any_layout(const Operands &operands, Loop loop, bool raw, const void *attributes) {
-  Nest<max_operands> nest = operands.nest();
+void run_nest(const Operands &operands, Nest<max_operands> nest, char *const (&start)[max_operands], Loop loop,
+              bool raw, const void *attributes) {
   Row row(operands, nest, raw);
   int64_t size = nest.row_size(), step = row.strided() ? chunk_size : size;
   for (int64_t first = 0; first < size; first += step) {
     char *base[max_operands] = {};
     for (int32_t i = 0; i < operands.count; ++i) {
-      if (operands.tensor[i]) base[i] = address(*operands.tensor[i]) + first * nest.row_stride()[i];
+      if (operands.tensor[i]) base[i] = start[i] + first * nest.row_stride()[i];
     }
     nest.shape[nest.ndim - 1] = size - first < step ? size - first : step;
     nest.each_row(base, [&](char *const(&pointer)[max_operands]) { row.run(pointer, loop, attributes); });
   }
+}
+
+// The outermost axis is cut among the threads.
+dg_status_t run_any_layout(const Operands &operands, Loop loop, bool raw, const void *attributes) {
+  const Nest<max_operands> nest = operands.nest();
+  const int64_t outer = nest.shape[0], inner = outer > 0 ? nest.size() / outer : 0;
+  const int64_t grain = inner > 0 ? (parallel_grain + inner - 1) / inner : 1;
+  parallel_for(outer, grain, nest.ndim == 1 ? chunk_size : 1, [&](int64_t first, int64_t end) {
+    Nest<max_operands> part = nest;
+    part.shape[0] = end - first;
+    char *start[max_operands] = {};
+    for (int32_t i = 0; i < operands.count; ++i)
+      if (operands.tensor[i]) start[i] = address(*operands.tensor[i]) + first * nest.stride[0][i];
+    run_nest(operands, part, start, loop, raw, attributes);
+  });
   return DG_STATUS_OK;
 }
 
@@ -130,9 +146,12 @@ dg_status_t elementwise_run(const dg_kernel_call_t *call, Loop loop, bool raw, c
   Operands operands(call);
   int64_t count = operands.dense_count();
   if (count < 0 || (!raw && operands.any_half())) return run_any_layout(operands, loop, raw, attributes);
-  char *operand[max_operands];
-  for (int32_t i = 0; i < operands.count; ++i) operand[i] = operands.tensor[i] ? address(*operands.tensor[i]) : nullptr;
-  loop(operand, count, attributes);
+  parallel_for(count, parallel_grain, 64, [&](int64_t first, int64_t end) {
+    char *operand[max_operands] = {};
+    for (int32_t i = 0; i < operands.count; ++i)
+      if (operands.tensor[i]) operand[i] = address(*operands.tensor[i]) + first * item_size(*operands.tensor[i]);
+    loop(operand, end - first, attributes);
+  });
   return DG_STATUS_OK;
 }
 

@@ -8,7 +8,7 @@
 
 namespace dougong::cpu {
 
-// DOUGONG_NUM_THREADS sets how many threads matrix products use; the default is what OpenBLAS chooses, one a core.
+// DOUGONG_NUM_THREADS sets how many threads a call uses; the default is what OpenBLAS chooses, one a core.
 // INVALID_ARGUMENT if it is not a positive number. Called once, by initialize.
 dg_status_t configure_threads();
 int32_t thread_count();

@@ -275,3 +275,15 @@ def test_schedule_continues_from_its_state():
     assert resumed.get_last_lr() == [0.4]
     resumed.step()
     assert resumed.get_last_lr() == [0.2]
+
+
+def test_gradients_in_float16_are_clipped_by_a_norm_that_does_not_overflow():
+    parameter = nn.Parameter(dougong.zeros(2, dtype=dougong.float16))
+    parameter.grad = dougong.tensor([300.0, 400.0], dtype=dougong.float16)
+    assert nn.utils.clip_grad_norm_([parameter], 1.0).item() == 500
+    assert parameter.grad.tolist() == pytest.approx([0.6, 0.8], rel=1e-3)
+
+
+@pytest.mark.parametrize(("kind", "wanted"), [(0.0, 2.0), (float("-inf"), 3.0), (1.0, 7.0), (float("inf"), 4.0)])
+def test_norms_of_other_kinds(kind, wanted):
+    assert nn.utils.get_total_norm([dougong.tensor([3.0, 4.0])], kind).item() == wanted

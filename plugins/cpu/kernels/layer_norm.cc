@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "../parallel.h"
 #include "dense.h"
 #include "simd.h"
 
@@ -29,7 +30,7 @@ static void moments(const C *x, int64_t n, double *mean, double *variance) {
   vectorised([=] {
     double centre = sum_row(x, n) / double(n);
     *mean = centre;
-    *variance = sum_row(x, n, [centre](double part) { return (part - centre) * (part - centre); }) / double(n);
+    *variance = sum_of_squares(x, n, centre) / double(n);
   });
 }
 
@@ -38,13 +39,15 @@ static void normalise(const dg_kernel_call_t *call, int64_t n, double epsilon) {
   DenseInput<C> x(call->inputs[0]), weight(call->inputs[1]), bias(call->inputs[2]);
   DenseOutput<C> y(*call->outputs[0]), means(*call->outputs[1]), rstds(*call->outputs[2]);
   int64_t rows = element_count(*call->outputs[1]);
-  for (int64_t row = 0; row < rows; ++row) {
-    double mean = 0, variance = 0;
-    moments(x.data() + row * n, n, &mean, &variance);
-    means.data()[row] = C(mean);
-    rstds.data()[row] = C(1.0 / std::sqrt(variance + epsilon));
-    normalise_row(x.data() + row * n, y.data() + row * n, n, mean, rstds.data()[row], weight.data(), bias.data());
-  }
+  parallel_for(rows, n > 0 ? (parallel_grain + n - 1) / n : 1, 1, [&](int64_t first, int64_t end) {
+    for (int64_t row = first; row < end; ++row) {
+      double mean = 0, variance = 0;
+      moments(x.data() + row * n, n, &mean, &variance);
+      means.data()[row] = C(mean);
+      rstds.data()[row] = C(1.0 / std::sqrt(variance + epsilon));
+      normalise_row(x.data() + row * n, y.data() + row * n, n, mean, rstds.data()[row], weight.data(), bias.data());
+    }
+  });
   y.finish(), means.finish(), rstds.finish();
 }
 

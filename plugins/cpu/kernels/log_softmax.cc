@@ -5,6 +5,7 @@ namespace dougong::cpu {
 
 template <class C>
 struct LogSoftmaxOf {
+  static constexpr bool scales_exps = false;
   C greatest, log_sum;
   explicit LogSoftmaxOf(const RowStatistics<C> &row) : greatest(row.greatest), log_sum(C(std::log(row.sum))) {}
   C operator()(C x) const { return (x - greatest) - log_sum; }

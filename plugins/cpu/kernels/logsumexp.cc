@@ -30,8 +30,7 @@ static C shift_of(C greatest) {
 template <class T>
 static void logsumexp_of(const Reduction &r) {
   using C = Compute<T>;
-  BestOp<C, Greatest> best;
-  ExpSumOp<C> exps;
+  const BestOp<C, Greatest> best;
   auto put = [](char *y, C shift, double sum) {
     T item = rounded<T>(double(shift) + std::log(sum));
     std::memcpy(y, &item, sizeof item);
@@ -40,6 +39,7 @@ static void logsumexp_of(const Reduction &r) {
       r,
       [&](char *x, char *y) {
         C shift = shift_of(fold_row<T>(r, x, best));
+        ExpSumOp<C> exps;
         exps.shifts = &shift;
         put(y, shift, fold_row<T>(r, x, exps));
       },
@@ -48,6 +48,7 @@ static void logsumexp_of(const Reduction &r) {
         double sums[tile_width];
         fold_columns<T>(r, x, width, best, shifts);
         for (int64_t j = 0; j < width; ++j) shifts[j] = shift_of(shifts[j]);
+        ExpSumOp<C> exps;
         exps.shifts = shifts;
         fold_columns<T>(r, x, width, exps, sums);
         for (int64_t j = 0; j < width; ++j) put(y + j * y_stride, shifts[j], sums[j]);

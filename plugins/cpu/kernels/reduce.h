@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "../parallel.h"
 #include "nest.h"
 #include "simd.h"
 #include "strided.h"
@@ -31,6 +32,24 @@ constexpr int64_t tile_width = 128;
 // A row op has State, identity(), row(x, count) -> State, combine(a, b) -> State, and column(state, x).
 // `T` is the storage type of x; rows arrive as Compute<T>.
 
+// The pieces that fold_row makes of a dense row, each by some thread, combined in their order.
+template <class T, class Op>
+typename Op::State fold_long_row(const typename Op::Value *x, int64_t count, int64_t piece, const Op &op) {
+  constexpr int64_t most = 256;
+  typename Op::State state = op.identity(), states[most];
+  for (int64_t first = 0; first < count; first += most * piece) {
+    const int64_t left = count - first, pieces = (left + piece - 1) / piece < most ? (left + piece - 1) / piece : most;
+    parallel_for(pieces, 1, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t at = first + i * piece, n = count - at < piece ? count - at : piece;
+        states[i] = op.row(x + at, n);
+      }
+    });
+    for (int64_t i = 0; i < pieces; ++i) state = op.combine(state, states[i]);
+  }
+  return state;
+}
+
 // The result for the elements below `x`.
 template <class T, class Op>
 typename Op::State fold_row(const Reduction &r, char *x, const Op &op) {
@@ -39,8 +58,10 @@ typename Op::State fold_row(const Reduction &r, char *x, const Op &op) {
   typename Op::State state = op.identity();
   int64_t stride = r.folded.row_stride()[0];
   bool direct = sizeof(T) == sizeof(C) && stride == int64_t(sizeof(T));
+  constexpr int64_t longest = 16 * chunk_size;
+  if (direct && r.folded.ndim == 1 && r.folded.row_size() >= 2 * longest)
+    return fold_long_row<T>(reinterpret_cast<const C *>(x), r.folded.row_size(), longest, op);
   r.folded.each_row({x}, [&](char *const(&pointer)[1]) {
-    constexpr int64_t longest = 16 * chunk_size;
     for (int64_t first = 0; first < r.folded.row_size();) {
       int64_t left = r.folded.row_size() - first, most = direct ? longest : chunk_size, n = left < most ? left : most;
       const char *place = pointer[0] + first * stride;
@@ -83,13 +104,13 @@ void fold_columns(const Reduction &r, char *x, int64_t width, const Op &op, type
   flush();
 }
 
-// one(x, y) for each result, or tile(x, y, y stride, width) for neighbouring ones.
+// The results of `kept`, which is r's from `first` on.
 template <class One, class Tile>
-void each_result(const Reduction &r, One &&one, Tile &&tile) {
-  auto [x_stride, y_stride] = r.kept.row_stride();
-  bool by_columns = r.by_columns();
-  r.kept.each_row({r.x, r.y}, [&](char *const(&pointer)[2]) {
-    int64_t size = r.kept.row_size(), step = by_columns ? tile_width : 1;
+void each_result_of(const Reduction &r, const Nest<2> &kept, int64_t first, One &one, Tile &tile) {
+  auto [x_stride, y_stride] = kept.row_stride();
+  const bool by_columns = r.by_columns();
+  kept.each_row({r.x + first * kept.stride[0][0], r.y + first * kept.stride[0][1]}, [&](char *const(&pointer)[2]) {
+    int64_t size = kept.row_size(), step = by_columns ? tile_width : 1;
     for (int64_t i = 0; i < size; i += step) {
       char *x = pointer[0] + i * x_stride, *y = pointer[1] + i * y_stride;
       if (by_columns)
@@ -97,6 +118,18 @@ void each_result(const Reduction &r, One &&one, Tile &&tile) {
       else
         one(x, y);
     }
+  });
+}
+
+// one(x, y) for each result, or tile(x, y, y stride, width) for neighbouring ones.
+template <class One, class Tile>
+void each_result(const Reduction &r, One &&one, Tile &&tile) {
+  const int64_t outer = r.kept.shape[0], inner = outer > 0 ? r.kept.size() / outer * r.count : 0;
+  const int64_t grain = inner > 0 ? (parallel_grain + inner - 1) / inner : 1;
+  parallel_for(outer, grain, r.kept.ndim == 1 ? tile_width : 1, [&](int64_t first, int64_t end) {
+    Nest<2> part = r.kept;
+    part.shape[0] = end - first;
+    each_result_of(r, part, first, one, tile);
   });
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "../parallel.h"
 #include "nest.h"
 #include "scratch.h"
 #include "simd.h"
@@ -43,7 +44,23 @@ void each_chunk(int64_t size, F &&f) {
     f(first, size - first < chunk_size ? size - first : chunk_size);
 }
 
-// f(row of tensor 0, row of tensor 1, ...) for each row along `axis` of tensors of one shape.
+// f(rows) for the rows that begin at the places of the nest.
+template <class T, int N, class F>
+void walk_part(const Nest<N> &nest, char *const (&base)[N], const int64_t (&along)[N], Dtype dtype, F &f) {
+  nest.each_row(base, [&](char *const(&pointer)[N]) {
+    for (int64_t i = 0; i < nest.row_size(); ++i) {
+      auto row = [&](int which) {
+        return AxisRow<T>(pointer[which] + i * nest.row_stride()[which], along[which], dtype);
+      };
+      if constexpr (N == 2)
+        f(row(0), row(1));
+      else
+        f(row(0), row(1), row(2));
+    }
+  });
+}
+
+// On several threads: f(row of tensor 0, row of tensor 1, ...) for each row along `axis` of tensors of one shape.
 template <class T, int N, class F>
 void walk_rows(const dg_tensor_t (&tensor)[N], int64_t axis, F &&f) {
   const dg_tensor_t &y = tensor[0];
@@ -61,17 +78,14 @@ void walk_rows(const dg_tensor_t (&tensor)[N], int64_t axis, F &&f) {
     nest.add_axis(y.shape[other], strides);
   }
   nest.finish();
-  Dtype dtype = dtype_of(y.dtype);
-  nest.each_row(base, [&](char *const(&pointer)[N]) {
-    for (int64_t i = 0; i < nest.row_size(); ++i) {
-      auto row = [&](int which) {
-        return AxisRow<T>(pointer[which] + i * nest.row_stride()[which], along[which], dtype);
-      };
-      if constexpr (N == 2)
-        f(row(0), row(1));
-      else
-        f(row(0), row(1), row(2));
-    }
+  const int64_t length = y.ndim > 0 ? y.shape[axis] : 1, outer = nest.shape[0];
+  const int64_t inner = outer > 0 ? nest.size() / outer * length : 0;
+  parallel_for(outer, inner > 0 ? (parallel_grain + inner - 1) / inner : 1, 1, [&](int64_t first, int64_t end) {
+    Nest<N> part = nest;
+    part.shape[0] = end - first;
+    char *start[N];
+    for (int i = 0; i < N; ++i) start[i] = base[i] + first * nest.stride[0][i];
+    walk_part<T>(part, start, along, dtype_of(y.dtype), f);
   });
 }
 

@@ -10,9 +10,9 @@ namespace dougong::cpu {
 template <class T, class F>
 void scan_rows(const dg_kernel_call_t *call, int64_t axis) {
   using C = Compute<T>;
-  Chunk<C> in, out;
   int64_t size = row_length(call, axis);
   each_axis_row<T, 2>(call, axis, [&](const AxisRow<T> &y, const AxisRow<T> &x) {
+    Chunk<C> in, out;
     Sum<C> state(F::identity);  // of a sum -0, which leaves every first element as it is
     each_chunk(size, [&](int64_t first, int64_t count) {
       const C *from = x.read(first, count, in.items);

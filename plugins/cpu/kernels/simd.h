@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstring>
 #include <limits>
 
 #include "../dtype.h"
@@ -42,6 +43,58 @@ inline Sum<C> sum_row(const C *x, int64_t count, const F &f) {
 template <class C>
 inline Sum<C> sum_row(const C *x, int64_t count) {
   return sum_row(x, count, [](Sum<C> item) { return item; });
+}
+
+// Sums of float32 in vectors: eight items a lane are added in float32, which costs at most their rounding, and those in
+// float64. `item(v, i)` is what to add of the vector that begins at i.
+using Floats = float __attribute__((vector_size(64)));
+using Doubles = double __attribute__((vector_size(64)));
+using HalfFloats = float __attribute__((vector_size(32)));
+
+inline Floats read_floats(const float *x) {
+  Floats v;
+  std::memcpy(&v, x, sizeof v);
+  return v;
+}
+
+template <class Item, class Single>
+inline double sum_floats(int64_t count, const Item &item, const Single &single) {
+  constexpr int64_t width = 16, depth = 8;
+  Doubles low = {}, high = {};
+  int64_t first = 0;
+  for (; first + width * depth <= count; first += width * depth) {
+    Floats a = item(first), b = item(first + width);
+    for (int64_t k = 2; k < depth; k += 2) a += item(first + k * width), b += item(first + (k + 1) * width);
+    a += b;
+    HalfFloats parts[2];
+    std::memcpy(parts, &a, sizeof a);
+    low += __builtin_convertvector(parts[0], Doubles);
+    high += __builtin_convertvector(parts[1], Doubles);
+  }
+  low += high;
+  double total = ((low[0] + low[4]) + (low[2] + low[6])) + ((low[1] + low[5]) + (low[3] + low[7]));
+  for (; first < count; ++first) total += double(single(first));
+  return total;
+}
+inline double sum_row(const float *x, int64_t count) {
+  return sum_floats(count, [=](int64_t i) { return read_floats(x + i); }, [=](int64_t i) { return x[i]; });
+}
+// The sum of squared distances from centre = high + low.
+inline double sum_of_squares(const float *x, int64_t count, double centre) {
+  const float high = float(centre), low = float(centre - double(high));
+  return sum_floats(
+      count,
+      [=](int64_t i) {
+        const Floats distance = (read_floats(x + i) - high) - low;
+        return distance * distance;
+      },
+      [=](int64_t i) {
+        const float distance = (x[i] - high) - low;
+        return distance * distance;
+      });
+}
+inline double sum_of_squares(const double *x, int64_t count, double centre) {
+  return sum_row(x, count, [centre](double item) { return (item - centre) * (item - centre); });
 }
 
 // The sum of x[i] * y[i] in float64.

@@ -5,6 +5,7 @@ namespace dougong::cpu {
 
 template <class C>
 struct SoftmaxOf {
+  static constexpr bool scales_exps = true;
   C greatest, scale;
   explicit SoftmaxOf(const RowStatistics<C> &row) : greatest(row.greatest), scale(C(1.0 / row.sum)) {}
   C operator()(C x) const { return exp(x - greatest) * scale; }

@@ -27,7 +27,7 @@ struct RowStatistics {
 };
 
 template <class T>
-RowStatistics<Compute<T>> row_statistics(const AxisRow<T> &x, int64_t size) {
+Compute<T> greatest_of(const AxisRow<T> &x, int64_t size) {
   using C = Compute<T>;
   Chunk<C> buffer;
   C greatest = Greatest::identity<C>(), *into = &greatest;
@@ -38,11 +38,42 @@ RowStatistics<Compute<T>> row_statistics(const AxisRow<T> &x, int64_t size) {
       *into = Greatest::better(best, *into) ? best : *into;
     });
   });
+  return greatest;
+}
+
+template <class T>
+RowStatistics<Compute<T>> row_statistics(const AxisRow<T> &x, int64_t size) {
+  using C = Compute<T>;
+  Chunk<C> buffer;
+  const C greatest = greatest_of(x, size);
   double sum = 0;
   each_chunk(size, [&](int64_t first, int64_t count) {
     sum += sum_of_exps(x.read(first, count, buffer.items), count, greatest);
   });
   return {greatest, sum};
+}
+
+// Softmax of a row into dense memory: each exponential is computed once, and lies there until the sum is known.
+template <class T>
+void scaled_exps(const AxisRow<T> &y, const AxisRow<T> &x, int64_t size) {
+  using C = Compute<T>;
+  Chunk<C> in;
+  const C greatest = greatest_of(x, size);
+  double total = 0, *sum = &total;
+  each_chunk(size, [&](int64_t first, int64_t count) {
+    const C *from = x.read(first, count, in.items);
+    C *to = y.place(first, in.items);
+    vectorised([=] {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < count; ++i) to[i] = exp(from[i] - greatest);
+      *sum += sum_row(static_cast<const C *>(to), count);
+    });
+  });
+  C *row = y.place(0, nullptr);
+  const C scale = C(1.0 / total);
+  vectorised([=] {
+    for (int64_t i = 0; i < size; ++i) row[i] *= scale;
+  });
 }
 
 // y = f(x, greatest, sum) for each row: the launch of softmax and log_softmax.
@@ -52,8 +83,11 @@ dg_status_t softmax_launch(const dg_kernel_call_t *call) {
   return with_float(dtype_of(call->outputs[0]->dtype), [&](auto type) {
     using T = decltype(type);
     using C = Compute<T>;
-    Chunk<C> in, out;
     each_axis_row<T, 2>(call, axis, [&](const AxisRow<T> &y, const AxisRow<T> &x) {
+      Chunk<C> in, out;
+      if constexpr (F<C>::scales_exps) {
+        if (y.direct()) return scaled_exps(y, x, size);
+      }
       RowStatistics<C> statistics = row_statistics(x, size);
       F<C> f(statistics);
       each_chunk(size, [&](int64_t first, int64_t count) {
@@ -77,8 +111,8 @@ dg_status_t softmax_backward_launch(const dg_kernel_call_t *call) {
   return with_float(dtype_of(call->outputs[0]->dtype), [&](auto type) {
     using T = decltype(type);
     using C = Compute<T>;
-    Chunk<C> dy_buffer, y_buffer, out;
     each_axis_row<T, 3>(call, axis, [&](const AxisRow<T> &dx, const AxisRow<T> &dy, const AxisRow<T> &y) {
+      Chunk<C> dy_buffer, y_buffer, out;
       double sum = 0, *total = &sum;
       each_chunk(size, [&](int64_t first, int64_t count) {
         const C *a = dy.read(first, count, dy_buffer.items), *b = y.read(first, count, y_buffer.items);

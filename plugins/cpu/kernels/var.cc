@@ -24,8 +24,7 @@ struct DeviationOp : SumOp<C> {
 template <class T>
 static void variance(const Reduction &r, double divisor) {
   using C = Compute<T>;
-  SumOp<C> sum;
-  DeviationOp<C> deviation;
+  const SumOp<C> sum;
   auto put = [](char *y, double result) {
     T item = rounded<T>(result);
     std::memcpy(y, &item, sizeof item);
@@ -34,6 +33,7 @@ static void variance(const Reduction &r, double divisor) {
       r,
       [&](char *x, char *y) {
         double mean = fold_row<T>(r, x, sum) / double(r.count);
+        DeviationOp<C> deviation;
         deviation.means = &mean;
         put(y, fold_row<T>(r, x, deviation) / divisor);
       },
@@ -41,6 +41,7 @@ static void variance(const Reduction &r, double divisor) {
         double means[tile_width], squares[tile_width];
         fold_columns<T>(r, x, width, sum, means);
         for (int64_t j = 0; j < width; ++j) means[j] /= double(r.count);
+        DeviationOp<C> deviation;
         deviation.means = means;
         fold_columns<T>(r, x, width, deviation, squares);
         for (int64_t j = 0; j < width; ++j) put(y + j * y_stride, squares[j] / divisor);
