@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-HEADERS = ("dg_types.h", "dg_kernel.h", "dg_ops.h", "dg_device.h")
+HEADERS = ("dg_types.h", "dg_kernel.h", "dg_ops.h", "dg_device.h", "ext/dg_compiler.h")
 UNLOCKED = {"DG_ABI_MINOR", "DG_ABI_VERSION", "DG_EXPORT"}
 SAME, BROKEN, CANNOT_CHECK, APPENDED = range(4)
 MAJOR = "define DG_ABI_MAJOR"

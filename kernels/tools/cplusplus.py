@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from definitions import Attribute, Input, Op, Output, TypeVariable
 from expressions import LIST_TYPES, Translator
 
@@ -235,6 +237,8 @@ def decomposition(op: Op, by_name: dict[str, Op]) -> str:
     for name, expression in op.decompose.items():
         lines.append(f"  const auto v_{name} = {translator.translate(expression)};")
         translator.values.add(name)
+        if translator.is_tensor(ast.parse(expression, mode="eval").body):
+            translator.tensors.add(name)
     lines += [f"  y[{i}] = v_{output.name};" for i, output in enumerate(op.outputs) if output.name in translator.values]
     body = "\n".join(lines)
     parts = ", ".join(f"OpId::{name}" for name in [*sorted(translator.ops_used), op.name])

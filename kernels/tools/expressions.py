@@ -17,6 +17,10 @@ COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">
 CONSTANTS = {"true": "true", "false": "false", "none": "Tensor()", "infinity": "infinity"}
 CONSTANTS |= {name: f"DG_DTYPE_{name.upper()}" for name in DTYPE_GROUPS["all"]}
 LIST_TYPES = ("axes", "ints")
+# What arithmetic on tensors calls, and words that stand for an op.
+OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
+WORDS = {"wide": "cast", "zeros": "full", "zeros_like": "full", "sum_to": "sum"}
+VIEWS = ("reshape", "expand", "permute", "transpose", "squeeze", "unsqueeze", "slice", "select", "restored")
 META_ONLY = ("zeros_like",)  # helpers that look at a tensor's shape and dtype alone
 
 
@@ -31,6 +35,7 @@ class Translator:
     gradient: bool = False
     values: set[str] | None = None
     ops_used: set[str] = field(default_factory=set)
+    tensors: set[str] = field(default_factory=set)  # those of `values` that are tensors
     inputs_used: set[int] = field(default_factory=set)
     outputs_used: set[int] = field(default_factory=set)
 
@@ -52,11 +57,26 @@ class Translator:
     def visit_Name(self, node: ast.Name) -> str:
         return self.name(node.id)
 
+    def is_tensor(self, node: ast.expr) -> bool:
+        """Whether the expression is a tensor rather than a number, a shape or a truth."""
+        if isinstance(node, ast.Name):
+            return node.id in self.tensors or self.input_index(node.id) is not None
+        if isinstance(node, ast.Call):
+            return isinstance(node.func, ast.Name) and node.func.id in (*self.ops, *WORDS, *VIEWS)
+        if isinstance(node, ast.Subscript):
+            return self.is_tensor(node.value)
+        parts = {ast.BinOp: ("left", "right"), ast.UnaryOp: ("operand",), ast.IfExp: ("body", "orelse")}
+        return any(self.is_tensor(getattr(node, part)) for part in parts.get(type(node), ()))
+
     def visit_BinOp(self, node: ast.BinOp) -> str:
+        if self.is_tensor(node) and type(node.op) in OPERATORS:
+            self.ops_used.add(OPERATORS[type(node.op)])
         return f"({self.visit(node.left)} {BINARY[type(node.op)]} {self.visit(node.right)})"
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> str:
         sign = "!" if isinstance(node.op, ast.Not) else "-"
+        if sign == "-" and self.is_tensor(node.operand):
+            self.ops_used.add("neg")
         return f"({sign}{self.visit(node.operand)})"
 
     def visit_BoolOp(self, node: ast.BoolOp) -> str:
@@ -99,8 +119,8 @@ class Translator:
         if function in META_ONLY and isinstance(node.args[0], ast.Name):
             index = self.input_index(node.args[0].id)
             return f"{function}(g.meta({index}))"
-        if function in self.ops:
-            self.ops_used.add(function)
+        if function in self.ops or function in WORDS:
+            self.ops_used.add(WORDS.get(function, function))
         arguments = [self.argument(function, i, argument) for i, argument in enumerate(node.args)]
         return f"{function}({', '.join(arguments)})"
 

@@ -27,8 +27,9 @@ def test_has_no_static_initialiser():
     assert not [symbol for symbol in symbols if symbol.startswith("_GLOBAL__sub_I")]
 
 
-def test_has_a_kernel_for_every_op(cpu: Cpu):
-    assert sorted(cpu.kernels) == definitions.op_names()
+def test_has_a_kernel_for_every_primitive(cpu: Cpu):
+    primitives = {op.name for op in definitions.load_all() if not op.decompose}
+    assert primitives <= set(cpu.kernels) <= set(definitions.op_names())
 
 
 def test_a_kernel_file_without_an_op_stops_the_configuration(tmp_path: Path):

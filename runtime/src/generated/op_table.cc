@@ -40,7 +40,7 @@ static void acos_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = atan2(sqrt(((1 - v_w) * (1 + v_w))), v_w);
   y[0] = v_y;
 }
-static const OpId acos_parts[] = {OpId::atan2, OpId::sqrt, OpId::acos};
+static const OpId acos_parts[] = {OpId::add, OpId::atan2, OpId::cast, OpId::mul, OpId::sqrt, OpId::sub, OpId::acos};
 Tensor acos(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::acos), arguments, 1, nullptr)[0];
@@ -63,7 +63,7 @@ static void acosh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] D
   const auto v_y = where(lt(v_w, 1000000000.0), log1p((v_t + (sqrt(v_t) * sqrt((v_t + 2))))), (log(v_w) + 0.6931471805599453));
   y[0] = v_y;
 }
-static const OpId acosh_parts[] = {OpId::log, OpId::log1p, OpId::lt, OpId::sqrt, OpId::where, OpId::acosh};
+static const OpId acosh_parts[] = {OpId::add, OpId::cast, OpId::log, OpId::log1p, OpId::lt, OpId::mul, OpId::sqrt, OpId::sub, OpId::where, OpId::acosh};
 Tensor acosh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::acosh), arguments, 1, nullptr)[0];
@@ -98,7 +98,7 @@ static void adagrad_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]]
   y[0] = v_parameter_out;
   y[1] = v_sum_out;
 }
-static const OpId adagrad_parts[] = {OpId::sqrt, OpId::adagrad};
+static const OpId adagrad_parts[] = {OpId::add, OpId::cast, OpId::div, OpId::mul, OpId::neg, OpId::sqrt, OpId::sub, OpId::adagrad};
 Outputs adagrad(const Arg &parameter, const Arg &gradient, const Arg &sum, double lr, double lr_decay, double weight_decay, double epsilon, int64_t step, bool maximize) {
   dg_adagrad_attributes_t at = adagrad_defaults;
   at.lr = lr;
@@ -147,7 +147,7 @@ static void adamw_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] D
   y[1] = v_exp_avg_out;
   y[2] = v_exp_avg_sq_out;
 }
-static const OpId adamw_parts[] = {OpId::sqrt, OpId::adamw};
+static const OpId adamw_parts[] = {OpId::add, OpId::cast, OpId::div, OpId::mul, OpId::neg, OpId::sqrt, OpId::sub, OpId::adamw};
 Outputs adamw(const Arg &parameter, const Arg &gradient, const Arg &exp_avg, const Arg &exp_avg_sq, double lr, double beta1, double beta2, double epsilon, double weight_decay, int64_t step, bool decoupled, bool maximize) {
   dg_adamw_attributes_t at = adamw_defaults;
   at.lr = lr;
@@ -214,7 +214,7 @@ static void adaptive_avg_pool2d_decompose([[maybe_unused]] const OpCall &c, [[ma
   const auto v_y = mean_of_pieces(wide(c.inputs[0]), IntList(at.output_size, at.output_size_count));
   y[0] = v_y;
 }
-static const OpId adaptive_avg_pool2d_parts[] = {OpId::adaptive_avg_pool2d};
+static const OpId adaptive_avg_pool2d_parts[] = {OpId::cast, OpId::adaptive_avg_pool2d};
 Tensor adaptive_avg_pool2d(const Arg &x, IntList output_size) {
   dg_adaptive_avg_pool2d_attributes_t at = adaptive_avg_pool2d_defaults;
   at.output_size = output_size.data, at.output_size_count = output_size.count;
@@ -329,7 +329,7 @@ static void addcdiv_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]]
   const auto v_y = (wide(c.inputs[0]) + ((wide(c.inputs[1]) / wide(c.inputs[2])) * Scalar(at.value)));
   y[0] = v_y;
 }
-static const OpId addcdiv_parts[] = {OpId::addcdiv};
+static const OpId addcdiv_parts[] = {OpId::add, OpId::cast, OpId::div, OpId::mul, OpId::addcdiv};
 Tensor addcdiv(const Arg &x, const Arg &a, const Arg &b, Scalar value) {
   dg_addcdiv_attributes_t at = addcdiv_defaults;
   at.value = value;
@@ -395,7 +395,7 @@ static void addmm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] D
   const auto v_y = ((at.beta == 0) ? v_scaled : ((at.beta == 1) ? (v_scaled + wide(c.inputs[0])) : (v_scaled + (wide(c.inputs[0]) * at.beta))));
   y[0] = v_y;
 }
-static const OpId addmm_parts[] = {OpId::full, OpId::matmul, OpId::addmm};
+static const OpId addmm_parts[] = {OpId::add, OpId::cast, OpId::full, OpId::matmul, OpId::mul, OpId::addmm};
 Tensor addmm(const Arg &x, const Arg &a, const Arg &b, double beta, double alpha) {
   dg_addmm_attributes_t at = addmm_defaults;
   at.beta = beta;
@@ -579,7 +579,7 @@ static void asin_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = atan2(v_w, sqrt(((1 - v_w) * (1 + v_w))));
   y[0] = v_y;
 }
-static const OpId asin_parts[] = {OpId::atan2, OpId::sqrt, OpId::asin};
+static const OpId asin_parts[] = {OpId::add, OpId::atan2, OpId::cast, OpId::mul, OpId::sqrt, OpId::sub, OpId::asin};
 Tensor asin(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::asin), arguments, 1, nullptr)[0];
@@ -605,7 +605,7 @@ static void asinh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] D
   const auto v_y = copysign(where(lt(v_size, 1000000000.0), v_near, (log(v_size) + 0.6931471805599453)), v_w);
   y[0] = v_y;
 }
-static const OpId asinh_parts[] = {OpId::abs, OpId::copysign, OpId::log, OpId::log1p, OpId::lt, OpId::sqrt, OpId::where, OpId::asinh};
+static const OpId asinh_parts[] = {OpId::abs, OpId::add, OpId::cast, OpId::copysign, OpId::div, OpId::log, OpId::log1p, OpId::lt, OpId::mul, OpId::sqrt, OpId::where, OpId::asinh};
 Tensor asinh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::asinh), arguments, 1, nullptr)[0];
@@ -626,7 +626,7 @@ static void atan_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = atan2(wide(c.inputs[0]), 1);
   y[0] = v_y;
 }
-static const OpId atan_parts[] = {OpId::atan2, OpId::atan};
+static const OpId atan_parts[] = {OpId::atan2, OpId::cast, OpId::atan};
 Tensor atan(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::atan), arguments, 1, nullptr)[0];
@@ -666,7 +666,7 @@ static void atanh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] D
   const auto v_y = copysign((log1p(((v_size * 2) / (1 - v_size))) * 0.5), v_w);
   y[0] = v_y;
 }
-static const OpId atanh_parts[] = {OpId::abs, OpId::copysign, OpId::log1p, OpId::atanh};
+static const OpId atanh_parts[] = {OpId::abs, OpId::cast, OpId::copysign, OpId::div, OpId::log1p, OpId::mul, OpId::sub, OpId::atanh};
 Tensor atanh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::atanh), arguments, 1, nullptr)[0];
@@ -752,7 +752,7 @@ static void avg_pool2d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unuse
   const auto v_y = (window_sums(wide(c.inputs[0]), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode)) / window_areas(c.inputs[0], c.inputs[0].shape(), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode), bool(at.count_include_pad), at.divisor_override));
   y[0] = v_y;
 }
-static const OpId avg_pool2d_parts[] = {OpId::avg_pool2d};
+static const OpId avg_pool2d_parts[] = {OpId::cast, OpId::avg_pool2d};
 Tensor avg_pool2d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override) {
   dg_avg_pool2d_attributes_t at = avg_pool2d_defaults;
   at.kernel_size = kernel_size.data, at.kernel_size_count = kernel_size.count;
@@ -804,7 +804,7 @@ static void avg_pool2d_backward_decompose([[maybe_unused]] const OpCall &c, [[ma
   const auto v_dx = shared_by_windows((wide(c.inputs[0]) / window_areas(c.inputs[0], IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode), bool(at.count_include_pad), at.divisor_override)), IntList(at.shape, at.shape_count), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode));
   y[0] = v_dx;
 }
-static const OpId avg_pool2d_backward_parts[] = {OpId::avg_pool2d_backward};
+static const OpId avg_pool2d_backward_parts[] = {OpId::cast, OpId::div, OpId::avg_pool2d_backward};
 Tensor avg_pool2d_backward(const Arg &dy, IntList shape, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override) {
   dg_avg_pool2d_backward_attributes_t at = avg_pool2d_backward_defaults;
   at.shape = shape.data, at.shape_count = shape.count;
@@ -848,7 +848,7 @@ static void avg_pool3d_decompose([[maybe_unused]] const OpCall &c, [[maybe_unuse
   const auto v_y = mean_by_depth(wide(c.inputs[0]), IntList(at.kernel_size, at.kernel_size_count), IntList(at.stride, at.stride_count), IntList(at.padding, at.padding_count), bool(at.ceil_mode), bool(at.count_include_pad), at.divisor_override);
   y[0] = v_y;
 }
-static const OpId avg_pool3d_parts[] = {OpId::avg_pool3d};
+static const OpId avg_pool3d_parts[] = {OpId::cast, OpId::avg_pool3d};
 Tensor avg_pool3d(const Arg &x, IntList kernel_size, IntList stride, IntList padding, bool ceil_mode, bool count_include_pad, int64_t divisor_override) {
   dg_avg_pool3d_attributes_t at = avg_pool3d_defaults;
   at.kernel_size = kernel_size.data, at.kernel_size_count = kernel_size.count;
@@ -906,7 +906,7 @@ static void batch_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unuse
   y[1] = v_mean;
   y[2] = v_var;
 }
-static const OpId batch_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::batch_norm};
+static const OpId batch_norm_parts[] = {OpId::add, OpId::cast, OpId::mean, OpId::mul, OpId::rsqrt, OpId::square, OpId::sub, OpId::batch_norm};
 Outputs batch_norm(const Arg &x, const Arg &weight, const Arg &bias, const Arg &running_mean, const Arg &running_var, double epsilon) {
   dg_batch_norm_attributes_t at = batch_norm_defaults;
   at.epsilon = epsilon;
@@ -950,7 +950,7 @@ static void batch_norm_backward_decompose([[maybe_unused]] const OpCall &c, [[ma
   y[1] = v_dweight;
   y[2] = v_dbias;
 }
-static const OpId batch_norm_backward_parts[] = {OpId::rsqrt, OpId::sum, OpId::batch_norm_backward};
+static const OpId batch_norm_backward_parts[] = {OpId::add, OpId::cast, OpId::div, OpId::mul, OpId::rsqrt, OpId::sub, OpId::sum, OpId::batch_norm_backward};
 Outputs batch_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, const Arg &mean, const Arg &var, double epsilon, bool running) {
   dg_batch_norm_backward_attributes_t at = batch_norm_backward_defaults;
   at.epsilon = epsilon;
@@ -1031,7 +1031,7 @@ static void binary_cross_entropy_decompose([[maybe_unused]] const OpCall &c, [[m
   const auto v_y = ((at.reduction == DG_BINARY_CROSS_ENTROPY_REDUCTION_NONE) ? v_each : ((at.reduction == DG_BINARY_CROSS_ENTROPY_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
   y[0] = v_y;
 }
-static const OpId binary_cross_entropy_parts[] = {OpId::log, OpId::log1p, OpId::maximum, OpId::mean, OpId::sum, OpId::binary_cross_entropy};
+static const OpId binary_cross_entropy_parts[] = {OpId::cast, OpId::log, OpId::log1p, OpId::maximum, OpId::mean, OpId::mul, OpId::neg, OpId::sub, OpId::sum, OpId::binary_cross_entropy};
 Tensor binary_cross_entropy(const Arg &x, const Arg &target, const Arg &weight, int32_t reduction) {
   dg_binary_cross_entropy_attributes_t at = binary_cross_entropy_defaults;
   at.reduction = reduction;
@@ -1067,7 +1067,7 @@ static void binary_cross_entropy_with_logits_decompose([[maybe_unused]] const Op
   const auto v_y = ((at.reduction == DG_BINARY_CROSS_ENTROPY_WITH_LOGITS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_BINARY_CROSS_ENTROPY_WITH_LOGITS_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
   y[0] = v_y;
 }
-static const OpId binary_cross_entropy_with_logits_parts[] = {OpId::log_sigmoid, OpId::mean, OpId::sum, OpId::binary_cross_entropy_with_logits};
+static const OpId binary_cross_entropy_with_logits_parts[] = {OpId::add, OpId::cast, OpId::log_sigmoid, OpId::mean, OpId::mul, OpId::sub, OpId::sum, OpId::binary_cross_entropy_with_logits};
 Tensor binary_cross_entropy_with_logits(const Arg &x, const Arg &target, const Arg &weight, const Arg &pos_weight, int32_t reduction) {
   dg_binary_cross_entropy_with_logits_attributes_t at = binary_cross_entropy_with_logits_defaults;
   at.reduction = reduction;
@@ -1236,7 +1236,7 @@ static void ceil_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = (-floor((-c.inputs[0])));
   y[0] = v_y;
 }
-static const OpId ceil_parts[] = {OpId::floor, OpId::ceil};
+static const OpId ceil_parts[] = {OpId::floor, OpId::neg, OpId::ceil};
 Tensor ceil(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::ceil), arguments, 1, nullptr)[0];
@@ -1267,7 +1267,7 @@ static void celu_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = where(lt(0, v_w), v_w, (expm1((v_w / at.alpha)) * at.alpha));
   y[0] = v_y;
 }
-static const OpId celu_parts[] = {OpId::expm1, OpId::lt, OpId::where, OpId::celu};
+static const OpId celu_parts[] = {OpId::cast, OpId::div, OpId::expm1, OpId::lt, OpId::mul, OpId::where, OpId::celu};
 Tensor celu(const Arg &x, double alpha) {
   dg_celu_attributes_t at = celu_defaults;
   at.alpha = alpha;
@@ -1717,7 +1717,7 @@ static void cosh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = (((v_t * 0.5) * v_t) + ((0.5 / v_t) / v_t));
   y[0] = v_y;
 }
-static const OpId cosh_parts[] = {OpId::abs, OpId::exp, OpId::cosh};
+static const OpId cosh_parts[] = {OpId::abs, OpId::add, OpId::cast, OpId::div, OpId::exp, OpId::mul, OpId::cosh};
 Tensor cosh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::cosh), arguments, 1, nullptr)[0];
@@ -1793,7 +1793,7 @@ static void cross_entropy_decompose([[maybe_unused]] const OpCall &c, [[maybe_un
   const auto v_y = ((at.reduction == DG_CROSS_ENTROPY_REDUCTION_NONE) ? v_each : ((at.reduction == DG_CROSS_ENTROPY_REDUCTION_SUM) ? sum(v_each, Shape{int64_t(0)}, false) : (sum(v_each, Shape{int64_t(0)}, false) / v_total)));
   y[0] = v_y;
 }
-static const OpId cross_entropy_parts[] = {OpId::cast, OpId::gather, OpId::log_softmax, OpId::logical_not, OpId::lt, OpId::masked_fill, OpId::ne, OpId::sum, OpId::where, OpId::cross_entropy};
+static const OpId cross_entropy_parts[] = {OpId::add, OpId::cast, OpId::div, OpId::gather, OpId::log_softmax, OpId::logical_not, OpId::lt, OpId::masked_fill, OpId::mul, OpId::ne, OpId::neg, OpId::sum, OpId::where, OpId::cross_entropy};
 Tensor cross_entropy(const Arg &x, const Arg &target, const Arg &weight, int32_t reduction, int64_t ignore_index, double label_smoothing) {
   dg_cross_entropy_attributes_t at = cross_entropy_defaults;
   at.reduction = reduction;
@@ -1844,7 +1844,7 @@ static void cross_entropy_backward_decompose([[maybe_unused]] const OpCall &c, [
   const auto v_dx = masked_fill((v_slope * v_column_scale), logical_not(reshape(v_kept, v_column.shape())), 0);
   y[0] = v_dx;
 }
-static const OpId cross_entropy_backward_parts[] = {OpId::any, OpId::cast, OpId::full, OpId::gather, OpId::logical_not, OpId::lt, OpId::masked_fill, OpId::ne, OpId::scatter, OpId::softmax, OpId::sum, OpId::where, OpId::cross_entropy_backward};
+static const OpId cross_entropy_backward_parts[] = {OpId::any, OpId::cast, OpId::div, OpId::full, OpId::gather, OpId::logical_not, OpId::lt, OpId::masked_fill, OpId::mul, OpId::ne, OpId::scatter, OpId::softmax, OpId::sub, OpId::sum, OpId::where, OpId::cross_entropy_backward};
 Tensor cross_entropy_backward(const Arg &dy, const Arg &x, const Arg &target, const Arg &weight, int32_t reduction, int64_t ignore_index, double label_smoothing) {
   dg_cross_entropy_backward_attributes_t at = cross_entropy_backward_defaults;
   at.reduction = reduction;
@@ -1886,7 +1886,7 @@ static void cross_entropy_probabilities_decompose([[maybe_unused]] const OpCall 
   const auto v_y = ((at.reduction == DG_CROSS_ENTROPY_PROBABILITIES_REDUCTION_NONE) ? v_each : ((at.reduction == DG_CROSS_ENTROPY_PROBABILITIES_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
   y[0] = v_y;
 }
-static const OpId cross_entropy_probabilities_parts[] = {OpId::log_softmax, OpId::mean, OpId::sum, OpId::cross_entropy_probabilities};
+static const OpId cross_entropy_probabilities_parts[] = {OpId::add, OpId::cast, OpId::log_softmax, OpId::mean, OpId::mul, OpId::neg, OpId::sum, OpId::cross_entropy_probabilities};
 Tensor cross_entropy_probabilities(const Arg &x, const Arg &target, const Arg &weight, int64_t axis, int32_t reduction, double label_smoothing) {
   dg_cross_entropy_probabilities_attributes_t at = cross_entropy_probabilities_defaults;
   at.axis = axis;
@@ -1993,7 +1993,7 @@ static void dropout_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]]
   const auto v_y = (masked_fill(wide(c.inputs[0]), v_dropped, 0) * ((at.p < 1) ? (1 / (1 - at.p)) : 1.0));
   y[0] = v_y;
 }
-static const OpId dropout_parts[] = {OpId::lt, OpId::masked_fill, OpId::uniform, OpId::dropout};
+static const OpId dropout_parts[] = {OpId::cast, OpId::lt, OpId::masked_fill, OpId::mul, OpId::uniform, OpId::dropout};
 Tensor dropout(const Arg &x, double p, uint64_t seed, uint64_t offset) {
   dg_dropout_attributes_t at = dropout_defaults;
   at.p = p;
@@ -2024,7 +2024,7 @@ static void elu_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Dev
   const auto v_y = where(lt(0, v_w), v_w, (expm1(v_w) * at.alpha));
   y[0] = v_y;
 }
-static const OpId elu_parts[] = {OpId::expm1, OpId::lt, OpId::where, OpId::elu};
+static const OpId elu_parts[] = {OpId::cast, OpId::expm1, OpId::lt, OpId::mul, OpId::where, OpId::elu};
 Tensor elu(const Arg &x, double alpha) {
   dg_elu_attributes_t at = elu_defaults;
   at.alpha = alpha;
@@ -2094,7 +2094,7 @@ static void embedding_backward_decompose([[maybe_unused]] const OpCall &c, [[may
   const auto v_dweight = scatter(v_table, expand(reshape(c.inputs[1], Shape{int64_t(v_n), int64_t(1)}), Shape{int64_t(v_n), int64_t(v_width)}), reshape(wide(c.inputs[0]), Shape{int64_t(v_n), int64_t(v_width)}), 0, DG_SCATTER_REDUCE_ADD);
   y[0] = v_dweight;
 }
-static const OpId embedding_backward_parts[] = {OpId::scatter, OpId::embedding_backward};
+static const OpId embedding_backward_parts[] = {OpId::cast, OpId::full, OpId::scatter, OpId::embedding_backward};
 Tensor embedding_backward(const Arg &dy, const Arg &index, int64_t rows) {
   dg_embedding_backward_attributes_t at = embedding_backward_defaults;
   at.rows = rows;
@@ -2175,7 +2175,7 @@ static void exp2_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = pow(2, wide(c.inputs[0]));
   y[0] = v_y;
 }
-static const OpId exp2_parts[] = {OpId::pow, OpId::exp2};
+static const OpId exp2_parts[] = {OpId::cast, OpId::pow, OpId::exp2};
 Tensor exp2(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::exp2), arguments, 1, nullptr)[0];
@@ -2363,7 +2363,7 @@ static void gelu_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = (v_w * (erfc((v_w * (-0.7071067811865476))) * 0.5));
   y[0] = v_y;
 }
-static const OpId gelu_parts[] = {OpId::erfc, OpId::gelu};
+static const OpId gelu_parts[] = {OpId::cast, OpId::erfc, OpId::mul, OpId::gelu};
 Tensor gelu(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::gelu), arguments, 1, nullptr)[0];
@@ -2380,7 +2380,7 @@ static void gelu_backward_decompose([[maybe_unused]] const OpCall &c, [[maybe_un
   const auto v_dx = (wide(c.inputs[0]) * ((erfc((v_w * (-0.7071067811865476))) * 0.5) + (v_w * v_density)));
   y[0] = v_dx;
 }
-static const OpId gelu_backward_parts[] = {OpId::erfc, OpId::exp, OpId::square, OpId::gelu_backward};
+static const OpId gelu_backward_parts[] = {OpId::add, OpId::cast, OpId::erfc, OpId::exp, OpId::mul, OpId::square, OpId::gelu_backward};
 Tensor gelu_backward(const Arg &dy, const Arg &x) {
   Arg arguments[] = {dy, x};
   return call_op(op_def(OpId::gelu_backward), arguments, 2, nullptr)[0];
@@ -2402,7 +2402,7 @@ static void gelu_tanh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused
   const auto v_y = (v_w / (1 + exp(((v_w + ((v_w * square(v_w)) * 0.044715)) * (-1.5957691216057308)))));
   y[0] = v_y;
 }
-static const OpId gelu_tanh_parts[] = {OpId::exp, OpId::square, OpId::gelu_tanh};
+static const OpId gelu_tanh_parts[] = {OpId::add, OpId::cast, OpId::div, OpId::exp, OpId::mul, OpId::square, OpId::gelu_tanh};
 Tensor gelu_tanh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::gelu_tanh), arguments, 1, nullptr)[0];
@@ -2434,7 +2434,7 @@ static void group_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unuse
   const auto v_y = (given(c.inputs[2]) ? (v_scaled + per_channel(wide(c.inputs[2]), c.inputs[0].ndim())) : v_scaled);
   y[0] = v_y;
 }
-static const OpId group_norm_parts[] = {OpId::layer_norm, OpId::group_norm};
+static const OpId group_norm_parts[] = {OpId::add, OpId::cast, OpId::layer_norm, OpId::mul, OpId::group_norm};
 Tensor group_norm(const Arg &x, const Arg &weight, const Arg &bias, int64_t groups, double epsilon) {
   dg_group_norm_attributes_t at = group_norm_defaults;
   at.groups = groups;
@@ -2471,7 +2471,7 @@ static void gru_cell_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]
   const auto v_next_hidden = (v_fresh + (v_update * (v_h - v_fresh)));
   y[0] = v_next_hidden;
 }
-static const OpId gru_cell_parts[] = {OpId::matmul, OpId::sigmoid, OpId::tanh, OpId::gru_cell};
+static const OpId gru_cell_parts[] = {OpId::add, OpId::cast, OpId::matmul, OpId::mul, OpId::sigmoid, OpId::sub, OpId::tanh, OpId::gru_cell};
 Tensor gru_cell(const Arg &x, const Arg &hidden, const Arg &weight_ih, const Arg &weight_hh, const Arg &bias_ih, const Arg &bias_hh) {
   Arg arguments[] = {x, hidden, weight_ih, weight_hh, bias_ih, bias_hh};
   return call_op(op_def(OpId::gru_cell), arguments, 6, nullptr)[0];
@@ -2507,7 +2507,7 @@ static void hardsigmoid_decompose([[maybe_unused]] const OpCall &c, [[maybe_unus
   const auto v_y = (clamp((wide(c.inputs[0]) + 3), 0, 6) / 6);
   y[0] = v_y;
 }
-static const OpId hardsigmoid_parts[] = {OpId::clamp, OpId::hardsigmoid};
+static const OpId hardsigmoid_parts[] = {OpId::add, OpId::cast, OpId::clamp, OpId::div, OpId::hardsigmoid};
 Tensor hardsigmoid(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::hardsigmoid), arguments, 1, nullptr)[0];
@@ -2529,7 +2529,7 @@ static void hardswish_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused
   const auto v_y = ((v_w * clamp((v_w + 3), 0, 6)) / 6);
   y[0] = v_y;
 }
-static const OpId hardswish_parts[] = {OpId::clamp, OpId::hardswish};
+static const OpId hardswish_parts[] = {OpId::add, OpId::cast, OpId::clamp, OpId::div, OpId::mul, OpId::hardswish};
 Tensor hardswish(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::hardswish), arguments, 1, nullptr)[0];
@@ -2602,7 +2602,7 @@ static void huber_loss_decompose([[maybe_unused]] const OpCall &c, [[maybe_unuse
   const auto v_y = ((at.reduction == DG_HUBER_LOSS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_HUBER_LOSS_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
   y[0] = v_y;
 }
-static const OpId huber_loss_parts[] = {OpId::abs, OpId::mean, OpId::minimum, OpId::sum, OpId::huber_loss};
+static const OpId huber_loss_parts[] = {OpId::abs, OpId::cast, OpId::mean, OpId::minimum, OpId::mul, OpId::sub, OpId::sum, OpId::huber_loss};
 Tensor huber_loss(const Arg &x, const Arg &target, double delta, int32_t reduction) {
   dg_huber_loss_attributes_t at = huber_loss_defaults;
   at.delta = delta;
@@ -2632,7 +2632,7 @@ static void hypot_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] D
   const auto v_y = where(logical_or(isinf(v_u), isinf(v_v)), infinity, (v_greater * sqrt((1 + (v_ratio * v_ratio)))));
   y[0] = v_y;
 }
-static const OpId hypot_parts[] = {OpId::abs, OpId::eq, OpId::isinf, OpId::logical_or, OpId::maximum, OpId::minimum, OpId::sqrt, OpId::where, OpId::hypot};
+static const OpId hypot_parts[] = {OpId::abs, OpId::add, OpId::cast, OpId::div, OpId::eq, OpId::isinf, OpId::logical_or, OpId::maximum, OpId::minimum, OpId::mul, OpId::sqrt, OpId::where, OpId::hypot};
 Tensor hypot(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::hypot), arguments, 2, nullptr)[0];
@@ -2771,7 +2771,7 @@ static void instance_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_un
   const auto v_y = (given(c.inputs[2]) ? (v_scaled + per_channel(wide(c.inputs[2]), c.inputs[0].ndim())) : v_scaled);
   y[0] = v_y;
 }
-static const OpId instance_norm_parts[] = {OpId::layer_norm, OpId::instance_norm};
+static const OpId instance_norm_parts[] = {OpId::add, OpId::cast, OpId::layer_norm, OpId::mul, OpId::instance_norm};
 Tensor instance_norm(const Arg &x, const Arg &weight, const Arg &bias, double epsilon) {
   dg_instance_norm_attributes_t at = instance_norm_defaults;
   at.epsilon = epsilon;
@@ -2816,7 +2816,7 @@ static void interpolate_decompose([[maybe_unused]] const OpCall &c, [[maybe_unus
   const auto v_y = sampled(wide(c.inputs[0]), at.axis, at.size, at.mode, bool(at.align_corners), IntList(at.step, at.step_count));
   y[0] = v_y;
 }
-static const OpId interpolate_parts[] = {OpId::interpolate};
+static const OpId interpolate_parts[] = {OpId::cast, OpId::interpolate};
 Tensor interpolate(const Arg &x, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step) {
   dg_interpolate_attributes_t at = interpolate_defaults;
   at.axis = axis;
@@ -2865,7 +2865,7 @@ static void interpolate_backward_decompose([[maybe_unused]] const OpCall &c, [[m
   const auto v_dx = sampled_backward(wide(c.inputs[0]), at.axis, at.size, at.mode, bool(at.align_corners), IntList(at.step, at.step_count));
   y[0] = v_dx;
 }
-static const OpId interpolate_backward_parts[] = {OpId::interpolate_backward};
+static const OpId interpolate_backward_parts[] = {OpId::cast, OpId::interpolate_backward};
 Tensor interpolate_backward(const Arg &dy, int64_t axis, int64_t size, int32_t mode, bool align_corners, IntList step) {
   dg_interpolate_backward_attributes_t at = interpolate_backward_defaults;
   at.axis = axis;
@@ -2952,7 +2952,7 @@ static void kl_div_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] 
   const auto v_y = ((at.reduction == DG_KL_DIV_REDUCTION_BATCHMEAN) ? (v_total / c.inputs[0].shape()[0]) : v_total);
   y[0] = v_y;
 }
-static const OpId kl_div_parts[] = {OpId::eq, OpId::exp, OpId::log, OpId::masked_fill, OpId::mean, OpId::sum, OpId::kl_div};
+static const OpId kl_div_parts[] = {OpId::cast, OpId::div, OpId::eq, OpId::exp, OpId::log, OpId::masked_fill, OpId::mean, OpId::mul, OpId::sub, OpId::sum, OpId::kl_div};
 Tensor kl_div(const Arg &x, const Arg &target, bool log_target, int32_t reduction) {
   dg_kl_div_attributes_t at = kl_div_defaults;
   at.log_target = log_target;
@@ -2984,7 +2984,7 @@ static void l1_loss_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]]
   const auto v_y = ((at.reduction == DG_L1_LOSS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_L1_LOSS_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
   y[0] = v_y;
 }
-static const OpId l1_loss_parts[] = {OpId::abs, OpId::mean, OpId::sum, OpId::l1_loss};
+static const OpId l1_loss_parts[] = {OpId::abs, OpId::cast, OpId::mean, OpId::sub, OpId::sum, OpId::l1_loss};
 Tensor l1_loss(const Arg &x, const Arg &target, int32_t reduction) {
   dg_l1_loss_attributes_t at = l1_loss_defaults;
   at.reduction = reduction;
@@ -3030,7 +3030,7 @@ static void lamb_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   y[1] = v_exp_avg_out;
   y[2] = v_exp_avg_sq_out;
 }
-static const OpId lamb_parts[] = {OpId::eq, OpId::logical_or, OpId::sqrt, OpId::sum, OpId::where, OpId::lamb};
+static const OpId lamb_parts[] = {OpId::add, OpId::cast, OpId::div, OpId::eq, OpId::logical_or, OpId::mul, OpId::neg, OpId::sqrt, OpId::sub, OpId::sum, OpId::where, OpId::lamb};
 Outputs lamb(const Arg &parameter, const Arg &gradient, const Arg &exp_avg, const Arg &exp_avg_sq, double lr, double beta1, double beta2, double epsilon, double weight_decay, int64_t step, bool maximize) {
   dg_lamb_attributes_t at = lamb_defaults;
   at.lr = lr;
@@ -3092,7 +3092,7 @@ static void layer_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unuse
   y[1] = v_mean;
   y[2] = v_rstd;
 }
-static const OpId layer_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::layer_norm};
+static const OpId layer_norm_parts[] = {OpId::add, OpId::cast, OpId::mean, OpId::mul, OpId::rsqrt, OpId::square, OpId::sub, OpId::layer_norm};
 Outputs layer_norm(const Arg &x, const Arg &weight, const Arg &bias, int64_t axes, double epsilon) {
   dg_layer_norm_attributes_t at = layer_norm_defaults;
   at.axes = axes;
@@ -3139,7 +3139,7 @@ static void layer_norm_backward_decompose([[maybe_unused]] const OpCall &c, [[ma
   y[1] = v_dweight;
   y[2] = v_dbias;
 }
-static const OpId layer_norm_backward_parts[] = {OpId::mean, OpId::sum, OpId::layer_norm_backward};
+static const OpId layer_norm_backward_parts[] = {OpId::cast, OpId::mean, OpId::mul, OpId::sub, OpId::sum, OpId::layer_norm_backward};
 Outputs layer_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, const Arg &mean, const Arg &rstd, int64_t axes) {
   dg_layer_norm_backward_attributes_t at = layer_norm_backward_defaults;
   at.axes = axes;
@@ -3183,7 +3183,7 @@ static void leaky_relu_decompose([[maybe_unused]] const OpCall &c, [[maybe_unuse
   const auto v_y = where(lt(v_w, 0), (v_w * at.negative_slope), v_w);
   y[0] = v_y;
 }
-static const OpId leaky_relu_parts[] = {OpId::lt, OpId::where, OpId::leaky_relu};
+static const OpId leaky_relu_parts[] = {OpId::cast, OpId::lt, OpId::mul, OpId::where, OpId::leaky_relu};
 Tensor leaky_relu(const Arg &x, double negative_slope) {
   dg_leaky_relu_attributes_t at = leaky_relu_defaults;
   at.negative_slope = negative_slope;
@@ -3220,7 +3220,7 @@ static void lerp_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = where(lt(v_t, 0.5), (wide(c.inputs[0]) + (v_t * v_distance)), (wide(c.inputs[1]) - (v_distance * (1 - v_t))));
   y[0] = v_y;
 }
-static const OpId lerp_parts[] = {OpId::lt, OpId::where, OpId::lerp};
+static const OpId lerp_parts[] = {OpId::add, OpId::cast, OpId::lt, OpId::mul, OpId::sub, OpId::where, OpId::lerp};
 Tensor lerp(const Arg &start, const Arg &end, const Arg &weight) {
   Arg arguments[] = {start, end, weight};
   return call_op(op_def(OpId::lerp), arguments, 3, nullptr)[0];
@@ -3290,7 +3290,7 @@ static void log10_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] D
   const auto v_y = (log(wide(c.inputs[0])) * 0.4342944819032518);
   y[0] = v_y;
 }
-static const OpId log10_parts[] = {OpId::log, OpId::log10};
+static const OpId log10_parts[] = {OpId::cast, OpId::log, OpId::mul, OpId::log10};
 Tensor log10(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::log10), arguments, 1, nullptr)[0];
@@ -3327,7 +3327,7 @@ static void log2_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = (log(wide(c.inputs[0])) * 1.4426950408889634);
   y[0] = v_y;
 }
-static const OpId log2_parts[] = {OpId::log, OpId::log2};
+static const OpId log2_parts[] = {OpId::cast, OpId::log, OpId::mul, OpId::log2};
 Tensor log2(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::log2), arguments, 1, nullptr)[0];
@@ -3349,7 +3349,7 @@ static void log_sigmoid_decompose([[maybe_unused]] const OpCall &c, [[maybe_unus
   const auto v_y = (where(lt(v_w, 0), v_w, 0) - log1p(exp((-abs(v_w)))));
   y[0] = v_y;
 }
-static const OpId log_sigmoid_parts[] = {OpId::abs, OpId::exp, OpId::log1p, OpId::lt, OpId::where, OpId::log_sigmoid};
+static const OpId log_sigmoid_parts[] = {OpId::abs, OpId::cast, OpId::exp, OpId::log1p, OpId::lt, OpId::neg, OpId::sub, OpId::where, OpId::log_sigmoid};
 Tensor log_sigmoid(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::log_sigmoid), arguments, 1, nullptr)[0];
@@ -3380,7 +3380,7 @@ static void log_softmax_decompose([[maybe_unused]] const OpCall &c, [[maybe_unus
   const auto v_y = (v_shifted - log(sum(exp(v_shifted), Shape{int64_t(at.axis)}, true)));
   y[0] = v_y;
 }
-static const OpId log_softmax_parts[] = {OpId::exp, OpId::log, OpId::max, OpId::sum, OpId::log_softmax};
+static const OpId log_softmax_parts[] = {OpId::cast, OpId::exp, OpId::log, OpId::max, OpId::sub, OpId::sum, OpId::log_softmax};
 Tensor log_softmax(const Arg &x, int64_t axis) {
   dg_log_softmax_attributes_t at = log_softmax_defaults;
   at.axis = axis;
@@ -3408,7 +3408,7 @@ static void log_softmax_backward_decompose([[maybe_unused]] const OpCall &c, [[m
   const auto v_dx = (v_g - (exp(wide(c.inputs[1])) * sum(v_g, Shape{int64_t(at.axis)}, true)));
   y[0] = v_dx;
 }
-static const OpId log_softmax_backward_parts[] = {OpId::exp, OpId::sum, OpId::log_softmax_backward};
+static const OpId log_softmax_backward_parts[] = {OpId::cast, OpId::exp, OpId::mul, OpId::sub, OpId::sum, OpId::log_softmax_backward};
 Tensor log_softmax_backward(const Arg &dy, const Arg &y, int64_t axis) {
   dg_log_softmax_backward_attributes_t at = log_softmax_backward_defaults;
   at.axis = axis;
@@ -3435,7 +3435,7 @@ static void logaddexp_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused
   const auto v_y = where(eq(v_u, v_v), (v_u + 0.6931471805599453), (v_greatest + log1p(exp((-abs((v_u - v_v)))))));
   y[0] = v_y;
 }
-static const OpId logaddexp_parts[] = {OpId::abs, OpId::eq, OpId::exp, OpId::log1p, OpId::maximum, OpId::where, OpId::logaddexp};
+static const OpId logaddexp_parts[] = {OpId::abs, OpId::add, OpId::cast, OpId::eq, OpId::exp, OpId::log1p, OpId::maximum, OpId::neg, OpId::sub, OpId::where, OpId::logaddexp};
 Tensor logaddexp(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::logaddexp), arguments, 2, nullptr)[0];
@@ -3525,7 +3525,7 @@ static void logsumexp_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused
   const auto v_y = (log(sum(exp((v_w - v_shift)), IntList(at.axis, at.axis_count), bool(at.keepdim))) + (bool(at.keepdim) ? v_shift : reshape(v_shift, reduced(c.inputs[0].shape(), IntList(at.axis, at.axis_count), false))));
   y[0] = v_y;
 }
-static const OpId logsumexp_parts[] = {OpId::exp, OpId::isinf, OpId::log, OpId::masked_fill, OpId::max, OpId::sum, OpId::logsumexp};
+static const OpId logsumexp_parts[] = {OpId::add, OpId::cast, OpId::exp, OpId::full, OpId::isinf, OpId::log, OpId::masked_fill, OpId::max, OpId::sub, OpId::sum, OpId::logsumexp};
 Tensor logsumexp(const Arg &x, IntList axis, bool keepdim) {
   dg_logsumexp_attributes_t at = logsumexp_defaults;
   at.axis = axis.data, at.axis_count = axis.count;
@@ -3563,7 +3563,7 @@ static void lstm_cell_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused
   y[0] = v_next_hidden;
   y[1] = v_next_cell;
 }
-static const OpId lstm_cell_parts[] = {OpId::matmul, OpId::sigmoid, OpId::tanh, OpId::lstm_cell};
+static const OpId lstm_cell_parts[] = {OpId::add, OpId::cast, OpId::matmul, OpId::mul, OpId::sigmoid, OpId::tanh, OpId::lstm_cell};
 Outputs lstm_cell(const Arg &x, const Arg &hidden, const Arg &cell, const Arg &weight_ih, const Arg &weight_hh, const Arg &bias_ih, const Arg &bias_hh) {
   Arg arguments[] = {x, hidden, cell, weight_ih, weight_hh, bias_ih, bias_hh};
   return call_op(op_def(OpId::lstm_cell), arguments, 7, nullptr);
@@ -3906,7 +3906,7 @@ static void mean_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = (sum(wide(c.inputs[0]), IntList(at.axis, at.axis_count), bool(at.keepdim)) / count(c.inputs[0].shape(), IntList(at.axis, at.axis_count)));
   y[0] = v_y;
 }
-static const OpId mean_parts[] = {OpId::sum, OpId::mean};
+static const OpId mean_parts[] = {OpId::cast, OpId::div, OpId::sum, OpId::mean};
 Tensor mean(const Arg &x, IntList axis, bool keepdim) {
   dg_mean_attributes_t at = mean_defaults;
   at.axis = axis.data, at.axis_count = axis.count;
@@ -3991,7 +3991,7 @@ static void mish_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = (v_w * tanh((where(lt(0, v_w), v_w, 0) + log1p(exp((-abs(v_w)))))));
   y[0] = v_y;
 }
-static const OpId mish_parts[] = {OpId::abs, OpId::exp, OpId::log1p, OpId::lt, OpId::tanh, OpId::where, OpId::mish};
+static const OpId mish_parts[] = {OpId::abs, OpId::add, OpId::cast, OpId::exp, OpId::log1p, OpId::lt, OpId::mul, OpId::neg, OpId::tanh, OpId::where, OpId::mish};
 Tensor mish(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::mish), arguments, 1, nullptr)[0];
@@ -4020,7 +4020,7 @@ static void mse_loss_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]
   const auto v_y = ((at.reduction == DG_MSE_LOSS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_MSE_LOSS_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
   y[0] = v_y;
 }
-static const OpId mse_loss_parts[] = {OpId::mean, OpId::square, OpId::sum, OpId::mse_loss};
+static const OpId mse_loss_parts[] = {OpId::cast, OpId::mean, OpId::square, OpId::sub, OpId::sum, OpId::mse_loss};
 Tensor mse_loss(const Arg &x, const Arg &target, int32_t reduction) {
   dg_mse_loss_attributes_t at = mse_loss_defaults;
   at.reduction = reduction;
@@ -4107,7 +4107,7 @@ static void nll_loss_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]
   const auto v_y = ((at.reduction == DG_NLL_LOSS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_NLL_LOSS_REDUCTION_SUM) ? sum(v_each, Shape{int64_t(0)}, false) : (sum(v_each, Shape{int64_t(0)}, false) / sum(v_counted, Shape{int64_t(0)}, false))));
   y[0] = v_y;
 }
-static const OpId nll_loss_parts[] = {OpId::cast, OpId::gather, OpId::logical_not, OpId::lt, OpId::masked_fill, OpId::ne, OpId::sum, OpId::where, OpId::nll_loss};
+static const OpId nll_loss_parts[] = {OpId::cast, OpId::div, OpId::gather, OpId::logical_not, OpId::lt, OpId::masked_fill, OpId::mul, OpId::ne, OpId::neg, OpId::sum, OpId::where, OpId::nll_loss};
 Tensor nll_loss(const Arg &x, const Arg &target, const Arg &weight, int32_t reduction, int64_t ignore_index) {
   dg_nll_loss_attributes_t at = nll_loss_defaults;
   at.reduction = reduction;
@@ -4391,7 +4391,7 @@ static void reciprocal_decompose([[maybe_unused]] const OpCall &c, [[maybe_unuse
   const auto v_y = (1 / wide(c.inputs[0]));
   y[0] = v_y;
 }
-static const OpId reciprocal_parts[] = {OpId::reciprocal};
+static const OpId reciprocal_parts[] = {OpId::cast, OpId::div, OpId::reciprocal};
 Tensor reciprocal(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::reciprocal), arguments, 1, nullptr)[0];
@@ -4511,7 +4511,7 @@ static void rms_norm_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]
   const auto v_y = (given(c.inputs[1]) ? ((v_w * v_scale) * wide(c.inputs[1])) : (v_w * v_scale));
   y[0] = v_y;
 }
-static const OpId rms_norm_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::rms_norm};
+static const OpId rms_norm_parts[] = {OpId::add, OpId::cast, OpId::mean, OpId::mul, OpId::rsqrt, OpId::square, OpId::rms_norm};
 Tensor rms_norm(const Arg &x, const Arg &weight, int64_t axes, double epsilon) {
   dg_rms_norm_attributes_t at = rms_norm_defaults;
   at.axes = axes;
@@ -4553,7 +4553,7 @@ static void rms_norm_backward_decompose([[maybe_unused]] const OpCall &c, [[mayb
   y[0] = v_dx;
   y[1] = v_dweight;
 }
-static const OpId rms_norm_backward_parts[] = {OpId::mean, OpId::rsqrt, OpId::square, OpId::sum, OpId::rms_norm_backward};
+static const OpId rms_norm_backward_parts[] = {OpId::add, OpId::cast, OpId::mean, OpId::mul, OpId::rsqrt, OpId::square, OpId::sub, OpId::sum, OpId::rms_norm_backward};
 Outputs rms_norm_backward(const Arg &dy, const Arg &x, const Arg &weight, int64_t axes, double epsilon) {
   dg_rms_norm_backward_attributes_t at = rms_norm_backward_defaults;
   at.axes = axes;
@@ -4600,7 +4600,7 @@ static void rmsprop_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]]
   y[2] = v_gradient_avg_out;
   y[3] = v_momentum_buffer_out;
 }
-static const OpId rmsprop_parts[] = {OpId::sqrt, OpId::rmsprop};
+static const OpId rmsprop_parts[] = {OpId::add, OpId::cast, OpId::div, OpId::mul, OpId::neg, OpId::sqrt, OpId::sub, OpId::rmsprop};
 Outputs rmsprop(const Arg &parameter, const Arg &gradient, const Arg &square_avg, const Arg &gradient_avg, const Arg &momentum_buffer, double lr, double alpha, double epsilon, double weight_decay, double momentum, bool maximize) {
   dg_rmsprop_attributes_t at = rmsprop_defaults;
   at.lr = lr;
@@ -4678,7 +4678,7 @@ static void rotary_embedding_decompose([[maybe_unused]] const OpCall &c, [[maybe
   const auto v_y = paired(((v_a * v_c) - (v_b * v_s)), ((v_b * v_c) + (v_a * v_s)), slice(v_w, v_axis, (2 * v_half), (c.inputs[0].shape()[(-1)] - (2 * v_half)), 1), bool(at.interleaved));
   y[0] = v_y;
 }
-static const OpId rotary_embedding_parts[] = {OpId::rotary_embedding};
+static const OpId rotary_embedding_parts[] = {OpId::add, OpId::cast, OpId::mul, OpId::sub, OpId::rotary_embedding};
 Tensor rotary_embedding(const Arg &x, const Arg &cos, const Arg &sin, bool interleaved) {
   dg_rotary_embedding_attributes_t at = rotary_embedding_defaults;
   at.interleaved = interleaved;
@@ -4717,7 +4717,7 @@ static void rsqrt_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] D
   const auto v_y = (1 / sqrt(wide(c.inputs[0])));
   y[0] = v_y;
 }
-static const OpId rsqrt_parts[] = {OpId::sqrt, OpId::rsqrt};
+static const OpId rsqrt_parts[] = {OpId::cast, OpId::div, OpId::sqrt, OpId::rsqrt};
 Tensor rsqrt(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::rsqrt), arguments, 1, nullptr)[0];
@@ -4771,7 +4771,7 @@ static void scaled_dot_product_attention_decompose([[maybe_unused]] const OpCall
   const auto v_y = reshape(matmul(v_rows, wide(c.inputs[2])), joined(leading(c.inputs[0].shape(), 1), Shape{int64_t(c.inputs[2].shape()[(-1)])}));
   y[0] = v_y;
 }
-static const OpId scaled_dot_product_attention_parts[] = {OpId::arange, OpId::eq, OpId::exp, OpId::le, OpId::masked_fill, OpId::matmul, OpId::max, OpId::sum, OpId::where, OpId::scaled_dot_product_attention};
+static const OpId scaled_dot_product_attention_parts[] = {OpId::add, OpId::arange, OpId::cast, OpId::div, OpId::eq, OpId::exp, OpId::le, OpId::masked_fill, OpId::matmul, OpId::max, OpId::mul, OpId::sub, OpId::sum, OpId::where, OpId::scaled_dot_product_attention};
 Tensor scaled_dot_product_attention(const Arg &query, const Arg &key, const Arg &value, const Arg &mask, const Arg &bias, double scale, bool causal) {
   dg_scaled_dot_product_attention_attributes_t at = scaled_dot_product_attention_defaults;
   at.scale = scale;
@@ -4830,7 +4830,7 @@ static void scaled_dot_product_attention_backward_decompose([[maybe_unused]] con
   y[2] = v_dvalue;
   y[3] = v_dbias;
 }
-static const OpId scaled_dot_product_attention_backward_parts[] = {OpId::arange, OpId::eq, OpId::exp, OpId::le, OpId::masked_fill, OpId::matmul, OpId::max, OpId::sum, OpId::where, OpId::scaled_dot_product_attention_backward};
+static const OpId scaled_dot_product_attention_backward_parts[] = {OpId::add, OpId::arange, OpId::cast, OpId::div, OpId::eq, OpId::exp, OpId::le, OpId::masked_fill, OpId::matmul, OpId::max, OpId::mul, OpId::sub, OpId::sum, OpId::where, OpId::scaled_dot_product_attention_backward};
 Outputs scaled_dot_product_attention_backward(const Arg &dy, const Arg &query, const Arg &key, const Arg &value, const Arg &mask, const Arg &bias, double scale, bool causal) {
   dg_scaled_dot_product_attention_backward_attributes_t at = scaled_dot_product_attention_backward_defaults;
   at.scale = scale;
@@ -4957,7 +4957,7 @@ static void selu_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = where(lt(0, v_w), (v_w * 1.0507009873554805), (expm1(v_w) * 1.7580993408473766));
   y[0] = v_y;
 }
-static const OpId selu_parts[] = {OpId::expm1, OpId::lt, OpId::where, OpId::selu};
+static const OpId selu_parts[] = {OpId::cast, OpId::expm1, OpId::lt, OpId::mul, OpId::where, OpId::selu};
 Tensor selu(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::selu), arguments, 1, nullptr)[0];
@@ -4996,7 +4996,7 @@ static void sgd_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Dev
   y[0] = v_parameter_out;
   y[1] = v_momentum_buffer_out;
 }
-static const OpId sgd_parts[] = {OpId::sgd};
+static const OpId sgd_parts[] = {OpId::add, OpId::cast, OpId::mul, OpId::neg, OpId::sub, OpId::sgd};
 Outputs sgd(const Arg &parameter, const Arg &gradient, const Arg &momentum_buffer, double lr, double momentum, double dampening, double weight_decay, bool nesterov, bool maximize, bool first_step) {
   dg_sgd_attributes_t at = sgd_defaults;
   at.lr = lr;
@@ -5025,7 +5025,7 @@ static void sigmoid_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]]
   const auto v_y = (1 / (1 + exp((-wide(c.inputs[0])))));
   y[0] = v_y;
 }
-static const OpId sigmoid_parts[] = {OpId::exp, OpId::sigmoid};
+static const OpId sigmoid_parts[] = {OpId::add, OpId::cast, OpId::div, OpId::exp, OpId::neg, OpId::sigmoid};
 Tensor sigmoid(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::sigmoid), arguments, 1, nullptr)[0];
@@ -5046,7 +5046,7 @@ static void sign_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = where(ne(c.inputs[0], c.inputs[0]), c.inputs[0], (cast(lt(0, c.inputs[0]), c.inputs[0].dtype()) - cast(lt(c.inputs[0], 0), c.inputs[0].dtype())));
   y[0] = v_y;
 }
-static const OpId sign_parts[] = {OpId::cast, OpId::lt, OpId::ne, OpId::where, OpId::sign};
+static const OpId sign_parts[] = {OpId::cast, OpId::lt, OpId::ne, OpId::sub, OpId::where, OpId::sign};
 Tensor sign(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::sign), arguments, 1, nullptr)[0];
@@ -5068,7 +5068,7 @@ static void silu_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = (v_w / (1 + exp((-v_w))));
   y[0] = v_y;
 }
-static const OpId silu_parts[] = {OpId::exp, OpId::silu};
+static const OpId silu_parts[] = {OpId::add, OpId::cast, OpId::div, OpId::exp, OpId::neg, OpId::silu};
 Tensor silu(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::silu), arguments, 1, nullptr)[0];
@@ -5110,7 +5110,7 @@ static void sinh_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] De
   const auto v_y = where(lt(v_size, 1), ((v_small + (v_small / (v_small + 1))) * 0.5), where(lt(v_w, 0), (-v_large), v_large));
   y[0] = v_y;
 }
-static const OpId sinh_parts[] = {OpId::abs, OpId::exp, OpId::expm1, OpId::lt, OpId::where, OpId::sinh};
+static const OpId sinh_parts[] = {OpId::abs, OpId::add, OpId::cast, OpId::div, OpId::exp, OpId::expm1, OpId::lt, OpId::mul, OpId::neg, OpId::sub, OpId::where, OpId::sinh};
 Tensor sinh(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::sinh), arguments, 1, nullptr)[0];
@@ -5152,7 +5152,7 @@ static void smooth_l1_loss_decompose([[maybe_unused]] const OpCall &c, [[maybe_u
   const auto v_y = ((at.reduction == DG_SMOOTH_L1_LOSS_REDUCTION_NONE) ? v_each : ((at.reduction == DG_SMOOTH_L1_LOSS_REDUCTION_MEAN) ? mean(v_each, v_all, false) : sum(v_each, v_all, false)));
   y[0] = v_y;
 }
-static const OpId smooth_l1_loss_parts[] = {OpId::abs, OpId::mean, OpId::minimum, OpId::sum, OpId::smooth_l1_loss};
+static const OpId smooth_l1_loss_parts[] = {OpId::abs, OpId::cast, OpId::div, OpId::mean, OpId::minimum, OpId::mul, OpId::sub, OpId::sum, OpId::smooth_l1_loss};
 Tensor smooth_l1_loss(const Arg &x, const Arg &target, double beta, int32_t reduction) {
   dg_smooth_l1_loss_attributes_t at = smooth_l1_loss_defaults;
   at.beta = beta;
@@ -5186,7 +5186,7 @@ static void softmax_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]]
   const auto v_y = (v_e / sum(v_e, Shape{int64_t(at.axis)}, true));
   y[0] = v_y;
 }
-static const OpId softmax_parts[] = {OpId::exp, OpId::max, OpId::sum, OpId::softmax};
+static const OpId softmax_parts[] = {OpId::cast, OpId::div, OpId::exp, OpId::max, OpId::sub, OpId::sum, OpId::softmax};
 Tensor softmax(const Arg &x, int64_t axis) {
   dg_softmax_attributes_t at = softmax_defaults;
   at.axis = axis;
@@ -5215,7 +5215,7 @@ static void softmax_backward_decompose([[maybe_unused]] const OpCall &c, [[maybe
   const auto v_dx = (v_w * (v_g - sum((v_g * v_w), Shape{int64_t(at.axis)}, true)));
   y[0] = v_dx;
 }
-static const OpId softmax_backward_parts[] = {OpId::sum, OpId::softmax_backward};
+static const OpId softmax_backward_parts[] = {OpId::cast, OpId::mul, OpId::sub, OpId::sum, OpId::softmax_backward};
 Tensor softmax_backward(const Arg &dy, const Arg &y, int64_t axis) {
   dg_softmax_backward_attributes_t at = softmax_backward_defaults;
   at.axis = axis;
@@ -5250,7 +5250,7 @@ static void softplus_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]
   const auto v_y = where(lt(at.threshold, v_scaled), v_w, ((where(lt(0, v_scaled), v_scaled, 0) + log1p(exp((-abs(v_scaled))))) / at.beta));
   y[0] = v_y;
 }
-static const OpId softplus_parts[] = {OpId::abs, OpId::exp, OpId::log1p, OpId::lt, OpId::where, OpId::softplus};
+static const OpId softplus_parts[] = {OpId::abs, OpId::add, OpId::cast, OpId::div, OpId::exp, OpId::log1p, OpId::lt, OpId::mul, OpId::neg, OpId::where, OpId::softplus};
 Tensor softplus(const Arg &x, double beta, double threshold) {
   dg_softplus_attributes_t at = softplus_defaults;
   at.beta = beta;
@@ -5275,7 +5275,7 @@ static void softsign_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]
   const auto v_y = (v_w / (1 + abs(v_w)));
   y[0] = v_y;
 }
-static const OpId softsign_parts[] = {OpId::abs, OpId::softsign};
+static const OpId softsign_parts[] = {OpId::abs, OpId::add, OpId::cast, OpId::div, OpId::softsign};
 Tensor softsign(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::softsign), arguments, 1, nullptr)[0];
@@ -5340,7 +5340,7 @@ static void square_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] 
   const auto v_y = (c.inputs[0] * c.inputs[0]);
   y[0] = v_y;
 }
-static const OpId square_parts[] = {OpId::square};
+static const OpId square_parts[] = {OpId::mul, OpId::square};
 Tensor square(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::square), arguments, 1, nullptr)[0];
@@ -5387,7 +5387,7 @@ static void sub_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Dev
   const auto v_y = (c.inputs[0] + neg(c.inputs[1]));
   y[0] = v_y;
 }
-static const OpId sub_parts[] = {OpId::neg, OpId::sub};
+static const OpId sub_parts[] = {OpId::add, OpId::neg, OpId::sub};
 Tensor sub(const Arg &a, const Arg &b) {
   Arg arguments[] = {a, b};
   return call_op(op_def(OpId::sub), arguments, 2, nullptr)[0];
@@ -5437,7 +5437,7 @@ static void tan_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Dev
   const auto v_y = (sin(v_w) / cos(v_w));
   y[0] = v_y;
 }
-static const OpId tan_parts[] = {OpId::cos, OpId::sin, OpId::tan};
+static const OpId tan_parts[] = {OpId::cast, OpId::cos, OpId::div, OpId::sin, OpId::tan};
 Tensor tan(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::tan), arguments, 1, nullptr)[0];
@@ -5586,7 +5586,7 @@ static void trunc_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] D
   const auto v_y = where(lt(c.inputs[0], 0), (-floor((-c.inputs[0]))), floor(c.inputs[0]));
   y[0] = v_y;
 }
-static const OpId trunc_parts[] = {OpId::floor, OpId::lt, OpId::where, OpId::trunc};
+static const OpId trunc_parts[] = {OpId::floor, OpId::lt, OpId::neg, OpId::where, OpId::trunc};
 Tensor trunc(const Arg &x) {
   Arg arguments[] = {x};
   return call_op(op_def(OpId::trunc), arguments, 1, nullptr)[0];
@@ -5642,7 +5642,7 @@ static void var_decompose([[maybe_unused]] const OpCall &c, [[maybe_unused]] Dev
   const auto v_y = (sum(square((v_w - mean(v_w, IntList(at.axis, at.axis_count), true))), IntList(at.axis, at.axis_count), bool(at.keepdim)) / not_negative((count(c.inputs[0].shape(), IntList(at.axis, at.axis_count)) - at.correction)));
   y[0] = v_y;
 }
-static const OpId var_parts[] = {OpId::mean, OpId::square, OpId::sum, OpId::var};
+static const OpId var_parts[] = {OpId::cast, OpId::div, OpId::mean, OpId::square, OpId::sub, OpId::sum, OpId::var};
 Tensor var(const Arg &x, IntList axis, bool keepdim, double correction) {
   dg_var_attributes_t at = var_defaults;
   at.axis = axis.data, at.axis_count = axis.count;
